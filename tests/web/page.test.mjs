@@ -949,7 +949,7 @@ test('variables that could not be loaded are requested again on return and by Re
 
 test('inserting below a draft in the middle of the lineage puts the new draft at the current state', () => {
     const { page, sent } = open({ drafts: [above('b', draft('left', 'a'))] });
-    page.insertBelow(page.cells()[1]);
+    new CellOperations(page).insertAtEnd(page.cells()[1]);
     assert.equal(sent.at(-1).draft.on, 'b');
 });
 

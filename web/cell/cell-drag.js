@@ -37,9 +37,9 @@ export class CellDrag {
     /** @param {PointerEvent} event */
     #begin(event) {
         const grip = /** @type {Element} */ (event.target).closest('[data-grip]');
-        const view = this.controller.views.get(grip?.closest('.cell')?.getAttribute('data-cell') ?? '');
+        const view = this.controller.focus.views.get(grip?.closest('.cell')?.getAttribute('data-cell') ?? '');
         if (!grip || !view || event.button !== 0 || view.props.cell.kind !== 'draft') return;
-        const ids = this.controller.commands.draggedWith(view);
+        const ids = this.controller.edits.draggedWith(view);
         const { on } = view.props.cell.draft;
         const order = this.controller.page.cells().flatMap((cell) => {
             const element = document.querySelector(`[data-cell="${CSS.escape(cell.key)}"]`);
@@ -116,6 +116,6 @@ export class CellDrag {
 
     #drop() {
         const { ids, order } = /** @type {NonNullable<CellDrag['drag']>} */ (this.drag);
-        this.controller.commands.onDropped(ids, order[this.#next() - 1]?.id ?? null);
+        this.controller.edits.onDropped(ids, order[this.#next() - 1]?.id ?? null);
     }
 }

@@ -39,10 +39,10 @@ export class CellOperations {
         if (cell.kind === 'ran' || cell.kind === 'text') {
             const on = cell.state.parent ?? ROOT_STATE;
             return model.states.get(on)?.living === 'deleted'
-                ? this.page.insertBelow(cell, piece)
+                ? this.insertAtEnd(cell, piece)
                 : this.#addAt({ on, before: cell.state.id }, drafts.lastOn(on, cell.state.id), piece);
         }
-        if (cell.kind === 'attempt') return this.page.insertBelow(cell, piece);
+        if (cell.kind === 'attempt') return this.insertAtEnd(cell, piece);
         return this.#addAt(
             cell.draft,
             cell.isFresh ? drafts.lastOn(cell.draft.on) : drafts.before(cell.draft),
@@ -62,7 +62,22 @@ export class CellOperations {
         if (cell.kind === 'ran' && !cell.isHere && cell.state.living !== 'deleted')
             return this.#addAt({ on: cell.state.id, before: this.#nextOf(cell.state.id) }, null, piece);
         if (cell.kind === 'draft' && cell.isInside) return this.#addAt(cell.draft, cell.draft.id, piece);
-        return this.page.insertBelow(cell, piece);
+        return this.insertAtEnd(cell, piece);
+    }
+
+    /**
+     * Adds a draft below a cell at the end of the lineage. Below a cell that ran, it becomes the
+     * first draft there, because between cells an empty draft would begin a branch.
+     * @param {Cell} cell
+     * @param {Piece} [piece]
+     * @returns {string} the id of the draft
+     */
+    insertAtEnd(cell, piece = EMPTY) {
+        const { drafts, here } = this.page;
+        const isBeside = cell.kind !== 'draft' || cell.isInside;
+        const on = isBeside ? here : cell.draft.on;
+        const after = isBeside ? null : cell.isFresh ? drafts.lastOn(on) : cell.draft.id;
+        return drafts.add({ id: newId(), on, ...piece }, after);
     }
 
     /**

@@ -12,6 +12,7 @@ import { WORDS } from '../shell/words.js';
 import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
 import { Crash } from './crash.js';
 import { DragHandle } from './cell-drag.js';
+import { menuOf } from './cell-menu.js';
 import { cellName, editorName } from './cell-name.js';
 import { foldedCode } from './folds.js';
 import { Editor } from '../editor/editor.js';
@@ -73,14 +74,14 @@ export class Cell extends Component {
 
     componentDidMount() {
         const { cell, controller } = this.props;
-        controller.mounted(cell.key, this);
+        controller.focus.mounted(cell.key, this);
         // Typing before a reload of the page.
-        if (cell.kind === 'text') controller.saveText(cell);
+        if (cell.kind === 'text') controller.edits.saveText(cell);
         this.#tick();
     }
 
     componentWillUnmount() {
-        this.props.controller.unmounted(this.props.cell.key, this);
+        this.props.controller.focus.unmounted(this.props.cell.key, this);
         clearInterval(this.clock);
     }
 
@@ -104,7 +105,7 @@ export class Cell extends Component {
      * @param {{anchor: number, head: number}} [selection] the selection in the editor then
      */
     focus(where, selection) {
-        this.props.controller.reveal(this.props.cell.key);
+        this.props.controller.sections.reveal(this.props.cell.key);
         if (this.isFolded) this.fold(false);
         const focus = () => {
             this.editor?.focus(where);
@@ -126,7 +127,7 @@ export class Cell extends Component {
     fold(isFolded) {
         const { cell, controller } = this.props;
         // A hidden editor cannot have the focus.
-        if (this.editor?.view?.hasFocus) controller.focusCell(cell.key);
+        if (this.editor?.view?.hasFocus) controller.focus.cell(cell.key);
         foldedCode.set(cell.key, isFolded);
         this.setState({ isFolded });
         controller.page.host.paintNow();
@@ -141,14 +142,14 @@ export class Cell extends Component {
     run(then) {
         const { cell, controller } = this.props;
         this.setState({ isEditing: false });
-        if (cell.kind === 'text') controller.saveText(cell);
-        controller.run(this, then);
+        if (cell.kind === 'text') controller.edits.saveText(cell);
+        controller.runs.run(this, then);
     }
 
     /** @param {string} text @param {Typed} typed */
     #onType(text, typed) {
         if (isText(this.props.cell) && !this.state.isEditing) this.setState({ isEditing: true });
-        this.props.controller.type(this.props.cell, text, typed);
+        this.props.controller.edits.type(this.props.cell, text, typed);
     }
 
     /** @param {Editor | null} editor */
@@ -159,8 +160,8 @@ export class Cell extends Component {
 
     #onLeave() {
         const { cell, controller } = this.props;
-        if (cell.kind === 'draft') controller.flush(cell.draft.id);
-        if (cell.kind === 'text') controller.saveText(cell);
+        if (cell.kind === 'draft') controller.page.drafts.flush(cell.draft.id);
+        if (cell.kind === 'text') controller.edits.saveText(cell);
         if (isText(cell) && this.text.trim()) this.setState({ isEditing: false });
     }
 
@@ -219,7 +220,7 @@ export class Cell extends Component {
                                     this.props.controller.onEditorKey(this, event)}
                                     onLeave=${() => this.#onLeave()}
                                 onPictures=${(/** @type {File[]} */ files) =>
-                                    void controller.attach(this, files)}
+                                    void controller.edits.attach(this, files)}
                                 onType=${(/** @type {string} */ text, /** @type {Typed} */ typed) =>
                                     this.#onType(text, typed)}
                                 onCaret=${(/** @type {boolean} */ isHere) =>
@@ -288,7 +289,7 @@ function SectionTwist({ section, controller }) {
     const { isFolded } = section;
     const said = isFolded ? WORDS.unfoldSection : WORDS.foldSection;
     return html`<button class="section-twist" tabindex="-1" aria-expanded=${!isFolded} aria-label=${said}
-        title=${said} onClick=${() => controller.foldSection(section, !isFolded)}>
+        title=${said} onClick=${() => controller.sectionCommands.set(section, !isFolded)}>
         ${isFolded ? html`<${OnIcon} />` : html`<${DownIcon} />`}</button>`;
 }
 
@@ -299,7 +300,7 @@ function SectionTwist({ section, controller }) {
 function FoldedSection({ section, controller }) {
     const { count, open, failed } = section;
     return html`<button class="folded-section" title=${WORDS.unfoldSection} aria-expanded="false"
-        onClick=${() => controller.foldSection(section, false)}>
+        onClick=${() => controller.sectionCommands.set(section, false)}>
         <span>${WORDS.hiddenCells(count)}</span>
         ${open > 0 && html` <span data-status="running">${WORDS.hiddenOpen(open)}</span>`}
         ${failed > 0 && html` <span data-status="error">${WORDS.hiddenFailed(failed)}</span>`}</button>`;
@@ -315,7 +316,7 @@ function InsertHere({ cell, controller }) {
     if (cell.kind === 'attempt' || (cell.kind === 'draft' && cell.isFresh)) return null;
     return html`<div class="insert" aria-hidden="true">
         <button class="insert-button" tabindex="-1" aria-label=${WORDS.insertHere} title=${WORDS.insertHere}
-            onClick=${() => controller.insertAbove(cell)}><${PlusIcon} /></button></div>`;
+            onClick=${() => controller.edits.insertAbove(cell)}><${PlusIcon} /></button></div>`;
 }
 
 /**
@@ -329,12 +330,12 @@ function Tools({ cell, isOpen, isStopping, controller, of }) {
             ${
                 isOpen
                     ? html`<button class="tool" data-stop title=${stop[1]}
-                        onClick=${(/** @type {MouseEvent} */ event) => controller.onStopPressed(cell, event)}>
+                        onClick=${(/** @type {MouseEvent} */ event) => controller.runs.onStopPressed(cell, event)}>
                         <${StopIcon} />${stop[0]}</button>`
                     : !isText(cell) &&
                       cell.kind !== 'attempt' &&
                       html`<button class="tool" data-run title=${`${WORDS.run} (Ctrl-Enter)`}
-                          onClick=${(/** @type {MouseEvent} */ event) => controller.onRunPressed(of, event)}>
+                          onClick=${(/** @type {MouseEvent} */ event) => controller.runs.onRunPressed(of, event)}>
                           <${RunIcon} />${WORDS.run}</button>`
             }
             ${
@@ -348,13 +349,13 @@ function Tools({ cell, isOpen, isStopping, controller, of }) {
                 !(cell.kind === 'draft' && cell.isFresh) &&
                 html`<${Menu} label=${WORDS.cellMenu}
                 className="tool" alignEnd face=${html`<${MoreIcon} />`}
-                actions=${() => controller.menuOf(of)} />`
+                actions=${() => menuOf(controller, of)} />`
             }
             ${
                 cell.kind === 'draft' &&
                 cell.isFresh &&
                 html`<button class="tool" title=${WORDS.toText}
-                onClick=${() => controller.setKind(cell, 'markdown')}>${WORDS.text}</button>`
+                onClick=${() => controller.edits.setKind(cell, 'markdown')}>${WORDS.text}</button>`
             }
         </div>`;
 }
@@ -389,7 +390,7 @@ function Notes({ cell, run, controller, mayRun }) {
         );
     if (cell.kind === 'draft' && run && run.status in WORDS.failed && mayRun) {
         parts.push(
-            html`<button class="text-button" onClick=${() => controller.removeFailed(cell)}>
+            html`<button class="text-button" onClick=${() => controller.edits.removeFailed(cell)}>
                 ${WORDS.remove}</button>`,
         );
     }
@@ -400,7 +401,7 @@ function Notes({ cell, run, controller, mayRun }) {
             html`<span>
                 ${WORDS.edited(cell.versions.indexOf(cell.state.id) + 1, cell.versions.length)}</span>`,
             mayRun &&
-                html`<button class="text-button" onClick=${() => controller.undoEdit(cell)}>
+                html`<button class="text-button" onClick=${() => controller.page.undoEdit(cell)}>
                     ${WORDS.undoEdit}</button>`,
         );
     }

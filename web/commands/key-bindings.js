@@ -17,34 +17,34 @@ import * as write from '../editor/editor-actions.js';
 
 /** @typedef {import('./commands.js').Target} Target */
 /** @typedef {import('./commands.js').Entry} Entry */
-/** @typedef {import('../cell/cell-commands.js').CellCommands} Gestures */
+/** @typedef {import('../cell/cell-controller.js').CellController} CellController */
 
-/** @param {Gestures} does */
-export function bindAll(does) {
+/** @param {CellController} controller */
+export function bindAll(controller) {
     addCommands([
-        ...running(does),
-        ...moving(does),
-        ...cells(does),
-        ...writing(does),
-        ...finding(does),
-        ...whole(does),
-        ...header(does),
-        ...compareCommands(does),
-        ...sweepCommands(does),
-        ...tableCommands(does),
+        ...running(controller),
+        ...moving(controller),
+        ...cells(controller),
+        ...writing(controller),
+        ...finding(controller),
+        ...whole(controller),
+        ...header(controller),
+        ...compareCommands(controller),
+        ...sweepCommands(controller),
+        ...tableCommands(controller),
     ]);
-    addOffer(cellMenus(does));
+    addOffer(cellMenus(controller));
 }
 
-/** @param {Gestures} does @returns {Entry[]} */
-function running(does) {
-    const { page } = does;
+/** @param {CellController} controller @returns {Entry[]} */
+function running(controller) {
+    const { page } = controller;
     const both = /** @type {import('./commands.js').Mode[]} */ (['cell', 'editor']);
     const mayRun = (/** @type {Target} */ { view }) => page.mayRun && view !== null;
     const run =
         (/** @type {'next' | 'stay' | 'insert'} */ then) =>
         (/** @type {Target} */ { view }) =>
-            view !== null && does.runSelected(view, then);
+            view !== null && controller.runs.selection(view, then);
     const draft = (/** @type {Target} */ { view }) =>
         page.mayRun && view?.props.cell.kind === 'draft' && !view.props.cell.isInside;
     const ran = (/** @type {Target} */ { view }) => page.mayRun && view?.props.cell.kind === 'ran';
@@ -86,7 +86,7 @@ function running(does) {
             key: 'Mod-Alt-Enter',
             mode: both,
             when: mayRun,
-            act: ({ view }) => view !== null && does.controller.runAsBranch(view),
+            act: ({ view }) => view !== null && controller.runs.runAsBranch(view),
         },
         {
             id: 'run.variants',
@@ -95,8 +95,8 @@ function running(does) {
             group: 'run',
             key: 'Mod-Alt-Shift-Enter',
             mode: both,
-            when: ({ view }) => view !== null && does.controller.mayTryVariants(view),
-            act: ({ view }) => void (view && does.controller.tryVariants(view)),
+            when: ({ view }) => view !== null && controller.runs.mayTryVariants(view),
+            act: ({ view }) => void (view && controller.runs.tryVariants(view)),
         },
         {
             id: 'run.all',
@@ -105,7 +105,7 @@ function running(does) {
             group: 'run',
             key: 'Mod-Shift-Enter',
             when: () => page.mayRun,
-            act: () => does.runAll(),
+            act: () => controller.runs.all(),
         },
         {
             id: 'run.below',
@@ -113,7 +113,7 @@ function running(does) {
             words: WORDS.also.below,
             group: 'run',
             when: draft,
-            act: ({ view }) => view !== null && does.runBelow(view),
+            act: ({ view }) => view !== null && controller.runs.below(view),
         },
         {
             id: 'run.above',
@@ -128,7 +128,7 @@ function running(does) {
             words: `${WORDS.also.replay} ${WORDS.also.below}`,
             group: 'run',
             when: ran,
-            act: ({ view }) => view !== null && does.runBelow(view),
+            act: ({ view }) => view !== null && controller.runs.below(view),
         },
         // In a changed cell, the key runs the drafts only after the cell itself.
         {
@@ -142,14 +142,14 @@ function running(does) {
                 const cell = at.view?.props.cell;
                 return ran(at) && cell?.kind === 'ran' && page.edits.get(cell.state.id)?.run === null;
             },
-            act: ({ view }) => view !== null && does.runAndRest(view),
+            act: ({ view }) => view !== null && controller.runs.andRest(view),
         },
         {
             id: 'run.replay',
             title: WORDS.replay,
             words: WORDS.also.replay,
             group: 'run',
-            when: () => does.restCount() > 0,
+            when: () => controller.runs.restCount() > 0,
             act: () => page.replayRest(),
         },
         {
@@ -161,7 +161,7 @@ function running(does) {
             key: 'Mod-.',
             mode: both,
             when: () => page.mayRun && page.model.openRuns().length > 0,
-            act: ({ view }) => does.controller.stop(view?.props.cell),
+            act: ({ view }) => controller.runs.stop(view?.props.cell),
         },
         {
             id: 'run.stop.cell',
@@ -172,7 +172,7 @@ function running(does) {
             mode: 'cell',
             isQuiet: true,
             when: mayRun,
-            act: ({ view }) => does.controller.stop(view?.props.cell),
+            act: ({ view }) => controller.runs.stop(view?.props.cell),
         },
         // Handles the key if no cell has the focus. Otherwise `run.stop` handles it.
         {
@@ -181,18 +181,18 @@ function running(does) {
             isOnce: true,
             key: 'Mod-.',
             isQuiet: true,
-            act: () => does.controller.stop(),
+            act: () => controller.runs.stop(),
         },
     ];
 }
 
-/** @param {Gestures} does @returns {Entry[]} */
-function moving(does) {
+/** @param {CellController} controller @returns {Entry[]} */
+function moving(controller) {
     const by =
         (/** @type {number} */ step, /** @type {boolean} */ extends_ = false) =>
         (/** @type {Target} */ { view }) =>
-            view !== null && does.moveFocus(view.props.cell.key, step, extends_);
-    const scroll = (/** @type {number} */ pages) => () => does.scroll(pages);
+            view !== null && controller.selected.move(view.props.cell.key, step, extends_);
+    const scroll = (/** @type {number} */ pages) => () => controller.scroll(pages);
     /** @type {(more: Entry) => Entry} */
     const key = (more) => ({ group: 'move', mode: 'cell', isQuiet: true, ...more });
     return [
@@ -208,7 +208,7 @@ function moving(does) {
             title: WORDS.leave,
             key: 'Escape',
             mode: 'editor',
-            act: ({ view }) => view !== null && does.controller.leaveEditor(view),
+            act: ({ view }) => view !== null && controller.focus.cell(view.props.cell.key),
         }),
         key({ id: 'move.up', title: WORDS.up, key: ['ArrowUp', 'k'], act: by(-1) }),
         key({ id: 'move.down', title: WORDS.down, key: ['ArrowDown', 'j'], act: by(1) }),
@@ -217,14 +217,14 @@ function moving(does) {
             title: WORDS.up,
             key: 'ArrowUp',
             mode: 'editor',
-            act: ({ view }) => view !== null && does.controller.leaveByArrow(view, -1),
+            act: ({ view }) => view !== null && controller.focus.leaveByArrow(view, -1),
         }),
         key({
             id: 'move.line.down',
             title: WORDS.down,
             key: 'ArrowDown',
             mode: 'editor',
-            act: ({ view }) => view !== null && does.controller.leaveByArrow(view, 1),
+            act: ({ view }) => view !== null && controller.focus.leaveByArrow(view, 1),
         }),
         key({
             id: 'move.first',
@@ -257,7 +257,7 @@ function moving(does) {
             title: WORDS.selectAll,
             key: 'Mod-a',
             isQuiet: false,
-            act: () => does.selectAll(),
+            act: () => controller.selected.all(),
         }),
         key({ id: 'move.page.down', title: WORDS.pageDown, key: 'Space', act: scroll(0.9) }),
         key({ id: 'move.page.up', title: WORDS.pageUp, key: 'Shift-Space', act: scroll(-0.9) }),
@@ -272,9 +272,9 @@ function moving(does) {
     ];
 }
 
-/** @param {Gestures} does @returns {Entry[]} */
-function cells(does) {
-    const { page } = does;
+/** @param {CellController} controller @returns {Entry[]} */
+function cells(controller) {
+    const { page } = controller;
     const may = (/** @type {Target} */ { view }) => page.mayRun && view !== null;
     /** @type {(more: Entry) => Entry} */
     const key = (more) => ({ group: 'cells', mode: 'cell', when: may, ...more });
@@ -288,40 +288,40 @@ function cells(does) {
             id: 'cells.above',
             title: WORDS.above,
             key: 'a',
-            act: of((view) => does.insert(view, 'above')),
+            act: of((view) => controller.edits.insert(view, 'above')),
         }),
         key({
             id: 'cells.below',
             title: WORDS.below,
             key: 'b',
-            act: of((view) => does.insert(view, 'below')),
+            act: of((view) => controller.edits.insert(view, 'below')),
         }),
-        key({ id: 'cells.cut', title: WORDS.cut, key: 'x', act: of((view) => does.cut(view)) }),
+        key({ id: 'cells.cut', title: WORDS.cut, key: 'x', act: of((view) => controller.edits.cut(view)) }),
         key({
             id: 'cells.copy',
             title: WORDS.copy,
             key: 'c',
             when: ({ view }) => view !== null,
-            act: of((view) => does.copy(view)),
+            act: of((view) => controller.edits.copy(view)),
         }),
         key({
             id: 'cells.paste',
             title: WORDS.paste,
             key: 'v',
-            act: of((view) => does.paste(view, 'below')),
+            act: of((view) => controller.edits.paste(view, 'below')),
         }),
         key({
             id: 'cells.paste.above',
             title: WORDS.pasteAbove,
             key: 'Shift-v',
-            act: of((view) => does.paste(view, 'above')),
+            act: of((view) => controller.edits.paste(view, 'above')),
         }),
         key({
             id: 'cells.remove',
             title: WORDS.remove,
             words: WORDS.also.remove,
             key: 'd d',
-            act: of((view) => does.removeSelected(view)),
+            act: of((view) => controller.edits.removeSelected(view)),
         }),
         key({
             id: 'cells.undo',
@@ -329,29 +329,29 @@ function cells(does) {
             words: WORDS.also.undo,
             key: ['z', 'Mod-z'],
             when: () => page.mayRun,
-            act: () => does.controller.undoRemoval(),
+            act: () => controller.edits.undo(),
         }),
         key({
             id: 'cells.text',
             title: WORDS.toText,
             words: WORDS.also.text,
             key: 'm',
-            act: of((view) => does.convert(view, 'markdown')),
+            act: of((view) => controller.edits.convert(view, 'markdown')),
         }),
         key({
             id: 'cells.code',
             title: WORDS.toCode,
             key: 'y',
-            act: of((view) => does.convert(view, 'code')),
+            act: of((view) => controller.edits.convert(view, 'code')),
         }),
         ...[1, 2, 3, 4, 5, 6].map((level) =>
             key({
-                id: `cells.heading.${level}`,
+                id: `controller.heading.${level}`,
                 title: WORDS.toHeading(level),
                 sheet: WORDS.toAnyHeading,
                 key: String(level),
                 isQuiet: level > 3,
-                act: of((view) => does.convertToHeading(view, level)),
+                act: of((view) => controller.edits.convertToHeading(view, level)),
             }),
         ),
         key({
@@ -359,29 +359,34 @@ function cells(does) {
             title: WORDS.moveUp,
             key: 'Mod-Shift-ArrowUp',
             mode: both,
-            act: of((view) => does.move(view, -1)),
+            act: of((view) => controller.edits.move(view, -1)),
         }),
         key({
             id: 'cells.down',
             title: WORDS.moveDown,
             key: 'Mod-Shift-ArrowDown',
             mode: both,
-            act: of((view) => does.move(view, 1)),
+            act: of((view) => controller.edits.move(view, 1)),
         }),
         key({
             id: 'cells.split',
             title: WORDS.split,
             key: ['Mod-Shift-Minus', 'Mod-_'],
             mode: 'editor',
-            act: of((view) => does.split(view)),
+            act: of((view) => controller.edits.split(view)),
         }),
-        key({ id: 'cells.merge', title: WORDS.merge, key: 'Shift-m', act: of((view) => does.merge(view)) }),
+        key({
+            id: 'cells.merge',
+            title: WORDS.merge,
+            key: 'Shift-m',
+            act: of((view) => controller.edits.merge(view)),
+        }),
         key({
             id: 'cells.fold',
             title: WORDS.fold,
             key: 'o',
             when: ({ view }) => view !== null,
-            act: of((view) => does.fold(view)),
+            act: of((view) => controller.fold(view)),
         }),
         key({
             id: 'cells.fold.code',
@@ -389,7 +394,7 @@ function cells(does) {
             words: WORDS.also.fold,
             key: 'Shift-o',
             when: ({ view }) => view !== null && !isText(view.props.cell),
-            act: of((view) => does.foldCode(view)),
+            act: of((view) => controller.foldCode(view)),
         }),
         key({
             id: 'cells.section.fold',
@@ -397,7 +402,7 @@ function cells(does) {
             words: WORDS.also.section,
             key: 'ArrowLeft',
             when: ({ view }) => view !== null,
-            act: of((view) => does.foldSection(view)),
+            act: of((view) => controller.sectionCommands.fold(view)),
         }),
         key({
             id: 'cells.section.unfold',
@@ -405,7 +410,7 @@ function cells(does) {
             words: WORDS.also.section,
             key: 'ArrowRight',
             when: ({ view }) => view !== null,
-            act: of((view) => does.unfoldSection(view)),
+            act: of((view) => controller.sectionCommands.unfold(view)),
         }),
         key({
             id: 'cells.sections.fold',
@@ -413,7 +418,7 @@ function cells(does) {
             words: WORDS.also.section,
             key: 'Mod-Shift-ArrowLeft',
             when: () => true,
-            act: () => does.foldAllSections(true),
+            act: () => controller.sectionCommands.foldAll(true),
         }),
         key({
             id: 'cells.sections.unfold',
@@ -421,13 +426,13 @@ function cells(does) {
             words: WORDS.also.section,
             key: 'Mod-Shift-ArrowRight',
             when: () => true,
-            act: () => does.foldAllSections(false),
+            act: () => controller.sectionCommands.foldAll(false),
         }),
     ];
 }
 
-/** @param {Gestures} does @returns {Entry[]} */
-function writing(does) {
+/** @param {CellController} controller @returns {Entry[]} */
+function writing(controller) {
     const on =
         (/** @type {(view: import('../vendor/codemirror.js').EditorView) => boolean} */ act) =>
         (/** @type {Target} */ { view }) => {
@@ -440,7 +445,7 @@ function writing(does) {
         group: 'write',
         mode: 'editor',
         isQuiet: true,
-        when: ({ view }) => view !== null && does.page.mayRun,
+        when: ({ view }) => view !== null && controller.page.mayRun,
         ...more,
     });
     return [
@@ -485,7 +490,7 @@ function writing(does) {
             id: 'write.erase',
             title: WORDS.erase,
             key: 'Backspace',
-            act: ({ view }) => view !== null && does.controller.eraseEmpty(view),
+            act: ({ view }) => view !== null && controller.edits.eraseEmpty(view),
         }),
         key({
             id: 'write.format',
@@ -494,18 +499,18 @@ function writing(does) {
             key: ['Mod-Alt-l', 'Alt-Shift-f'],
             mode: ['cell', 'editor'],
             isQuiet: false,
-            when: (at) => does.page.mayRun && isCode(at) && at.view?.props.cell.kind !== 'attempt',
-            act: ({ view }) => void (view && does.format(view)),
+            when: (at) => controller.page.mayRun && isCode(at) && at.view?.props.cell.kind !== 'attempt',
+            act: ({ view }) => void (view && controller.format(view)),
         }),
         {
             id: 'write.format.all',
             title: LINT_WORDS.formatAll,
             words: LINT_WORDS.alsoFormat,
             group: 'write',
-            when: () => does.page.mayRun,
-            act: () => void does.formatDrafts(),
+            when: () => controller.page.mayRun,
+            act: () => void controller.formatDrafts(),
         },
-        ...problems(does, on),
+        ...problems(controller, on),
         {
             id: 'write.numbers',
             title: WORDS.numbers,
@@ -518,16 +523,16 @@ function writing(does) {
 }
 
 /**
- * @param {Gestures} does
+ * @param {CellController} controller
  * @param {(act: (view: import('../vendor/codemirror.js').EditorView) => boolean) =>
  *   (at: Target) => boolean} on
  * @returns {Entry[]}
  */
-function problems(does, on) {
+function problems(controller, on) {
     /** @type {(act: 'toggleList' | 'goToNext' | 'goToPrevious') => Entry['act']} */
     const act = (name) =>
         on((view) => {
-            void withPart('lint', does.page, (part) => part[name](view));
+            void withPart('lint', controller.page, (part) => part[name](view));
             return true;
         });
     const entry = { group: /** @type {const} */ ('write'), mode: /** @type {const} */ ('editor') };
@@ -554,9 +559,9 @@ function problems(does, on) {
     ];
 }
 
-/** @param {Gestures} does @returns {Entry[]} */
-function finding(does) {
-    const { page } = does;
+/** @param {CellController} controller @returns {Entry[]} */
+function finding(controller) {
+    const { page } = controller;
     return [
         {
             id: 'find.open',
@@ -564,7 +569,7 @@ function finding(does) {
             words: WORDS.also.find,
             group: 'find',
             key: 'Mod-f',
-            act: () => does.find(false),
+            act: () => controller.find(false),
         },
         {
             id: 'find.replace',
@@ -572,7 +577,7 @@ function finding(does) {
             group: 'find',
             key: ['Mod-h', 'Mod-Alt-f'],
             when: () => page.mayRun,
-            act: () => does.find(true),
+            act: () => controller.find(true),
         },
         {
             id: 'find.next',
@@ -580,8 +585,8 @@ function finding(does) {
             group: 'find',
             key: ['F3', 'Mod-g'],
             isQuiet: true,
-            when: () => does.finder?.isOpen ?? false,
-            act: () => does.finder?.go(1),
+            when: () => controller.finder?.isOpen ?? false,
+            act: () => controller.finder?.go(1),
         },
         {
             id: 'find.before',
@@ -589,22 +594,22 @@ function finding(does) {
             group: 'find',
             key: ['Shift-F3', 'Mod-Shift-g'],
             isQuiet: true,
-            when: () => does.finder?.isOpen ?? false,
-            act: () => does.finder?.go(-1),
+            when: () => controller.finder?.isOpen ?? false,
+            act: () => controller.finder?.go(-1),
         },
     ];
 }
 
-/** @param {Gestures} does @returns {Entry[]} */
-function whole(does) {
-    const { page } = does;
+/** @param {CellController} controller @returns {Entry[]} */
+function whole(controller) {
+    const { page } = controller;
     return [
         {
             id: 'all.palette',
             title: WORDS.palette,
             key: ['Mod-Shift-p', 'F1'],
             isQuiet: true,
-            act: () => does.showPalette(),
+            act: () => controller.showPalette(),
         },
         {
             id: 'all.palette.cell',
@@ -612,7 +617,7 @@ function whole(does) {
             key: 'p',
             mode: 'cell',
             isQuiet: true,
-            act: () => does.showPalette(),
+            act: () => controller.showPalette(),
         },
         {
             id: 'all.keys',
@@ -627,7 +632,7 @@ function whole(does) {
             title: WORDS.save,
             words: WORDS.also.save,
             key: 'Mod-s',
-            act: () => does.saveNow(),
+            act: () => controller.saveNow(),
         },
         {
             id: 'all.theme',
@@ -649,14 +654,14 @@ function whole(does) {
             key: '0 0',
             mode: 'cell',
             when: () => page.mayRun,
-            act: () => void does.restart(),
+            act: () => void controller.runs.restart(),
         },
         {
             id: 'all.restart.run',
             title: WORDS.restartRun,
             words: WORDS.also.restart,
             when: () => page.mayRun,
-            act: () => void does.restart(true),
+            act: () => void controller.runs.restart(true),
         },
     ];
 }

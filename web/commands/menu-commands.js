@@ -1,6 +1,7 @@
 // @ts-check
 // Palette entries for the page's buttons and menus, so that users can find the actions by name.
 
+import { menuOf } from '../cell/cell-menu.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
 import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
 import { NOTEBOOK_WORDS } from '../home/notebook-words.js';
@@ -24,7 +25,7 @@ import { serverPath } from '../shell/server-path.js';
 
 /** @typedef {import('./commands.js').Entry} Entry */
 /** @typedef {import('./commands.js').Target} Target */
-/** @typedef {import('../cell/cell-commands.js').CellCommands} Gestures */
+/** @typedef {import('../cell/cell-controller.js').CellController} CellController */
 
 const { also } = EDITOR_WORDS;
 
@@ -41,29 +42,34 @@ const HAVE_ENTRIES = [
     WORDS.runBelow,
 ];
 
-/** The header's actions. @param {Gestures} does @returns {Entry[]} */
-export function header(does) {
-    const { page } = does;
+/** The header's actions. @param {CellController} controller @returns {Entry[]} */
+export function header(controller) {
+    const { page } = controller;
     return [
-        { id: 'page.graph', title: EDITOR_WORDS.showGraph, group: 'graph', act: () => does.panes?.graph() },
+        {
+            id: 'page.graph',
+            title: EDITOR_WORDS.showGraph,
+            group: 'graph',
+            act: () => controller.panes?.graph(),
+        },
         {
             id: 'page.outline',
             title: OUTLINE_WORDS.command,
             words: also.outline,
-            act: () => does.panes?.outline(),
+            act: () => controller.panes?.outline(),
         },
         {
             id: 'page.variables',
             title: EDITOR_WORDS.showVariables,
             words: also.variables,
-            act: () => does.panes?.variables(),
+            act: () => controller.panes?.variables(),
         },
         {
             id: 'page.files',
             title: EDITOR_WORDS.showFiles,
             words: also.files,
             when: () => page.scope === 'owner',
-            act: () => does.panes?.files(),
+            act: () => controller.panes?.files(),
         },
         {
             id: 'page.share',
@@ -113,22 +119,22 @@ export function header(does) {
 /**
  * The menu actions of the target cell. If the target cell is a draft or there is no target cell,
  * also the menu actions of the current state's cell.
- * @param {Gestures} does
+ * @param {CellController} controller
  * @returns {(at: Target) => Entry[]}
  */
 export const cellMenus =
-    (does) =>
+    (controller) =>
     ({ view }) => {
-        if (!does.page.mayRun) return [];
-        const here = does.page.cells().find((cell) => cell.kind === 'ran' && cell.isHere);
+        if (!controller.page.mayRun) return [];
+        const here = controller.page.cells().find((cell) => cell.kind === 'ran' && cell.isHere);
         const own =
-            view && view.props.cell.kind !== 'draft' ? view : does.controller.views.get(here?.key ?? '');
+            view && view.props.cell.kind !== 'draft' ? view : controller.focus.views.get(here?.key ?? '');
         const draft = view?.props.cell.kind === 'draft' && !view.props.cell.isFresh ? view : null;
         const of = (
             /** @type {import('../cell/cell.js').Cell | null | undefined} */ one,
             /** @type {'cells' | 'graph'} */ group,
         ) =>
-            (one ? availableActions(does.controller.menuOf(one)) : [])
+            (one ? availableActions(menuOf(controller, one)) : [])
                 // These actions already have an entry of their own.
                 .filter(({ text }) => !HAVE_ENTRIES.includes(text))
                 .map(({ text, act }) => ({

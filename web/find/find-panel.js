@@ -44,7 +44,7 @@ export class Finder {
 
     /** @param {boolean} replaces */
     open(replaces) {
-        const { view } = this.controller.commands.target();
+        const { view } = this.controller.target();
         const editor = view?.editor?.view;
         const own =
             editor && document.activeElement === editor.contentDOM
@@ -93,10 +93,10 @@ export class Finder {
         mark(null);
         this.#outline(null);
         this.controller.page.host.paintNow();
-        const key = here?.key ?? this.controller.lastFocus?.key ?? '';
-        const view = this.controller.views.get(key);
+        const key = here?.key ?? this.controller.focus.last?.key ?? '';
+        const view = this.controller.focus.views.get(key);
         if (here && view?.editor?.view) view.focus();
-        else this.controller.focusCell(key);
+        else this.controller.focus.cell(key);
     }
 
     /**
@@ -151,7 +151,7 @@ export class Finder {
 
     #mark() {
         const now = this.found[this.at];
-        const view = (now && this.controller.views.get(now.key)?.editor?.view) ?? null;
+        const view = (now && this.controller.focus.views.get(now.key)?.editor?.view) ?? null;
         mark(this.pattern instanceof RegExp ? this.pattern : null, view, now?.from);
         this.#outline(now && !view ? now.key : null);
     }
@@ -170,8 +170,8 @@ export class Finder {
         const now = this.found[this.at];
         if (now) {
             this.origin = { ...now, at: now.from };
-            this.controller.reveal(now.key);
-            const cell = this.controller.views.get(now.key);
+            this.controller.sections.reveal(now.key);
+            const cell = this.controller.focus.views.get(now.key);
             if (cell?.isFolded) cell.fold(false);
             const editor = cell?.editor;
             editor?.make();

@@ -87,7 +87,7 @@ function deeds(graph, row) {
     const general = {
         '/': () => graph.head?.focus(),
         Escape: () => graph.hideCard(),
-        z: () => actionContext.controller.undoRemoval(),
+        z: () => actionContext.controller.edits.undo(),
     };
     if (fold) return { ...general, Enter: () => graph.unfold(row), ' ': () => graph.unfold(row) };
     const { sweep } = node;

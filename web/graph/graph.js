@@ -17,7 +17,7 @@ import {
     shortActionsOf,
 } from './node-actions.js';
 import { StateCard } from './state-card.js';
-import { GraphEdge } from './graph-edge.js';
+import { PaneResize } from './pane-resize.js';
 import { GraphHeader } from './graph-header.js';
 import { showBranches } from '../compare/compare-commands.js';
 import { onKey } from './graph-keys.js';
@@ -530,7 +530,7 @@ export class Graph extends Component {
             <span class="visually-hidden" role="status">${this.announced}</span>
             ${card && this.#card(card)}
             ${menu && this.#menu(menu)}
-            <${GraphEdge} />`;
+            <${PaneResize} />`;
     }
 
     /** @param {{id: string, right: number, top: number}} card */

@@ -30,7 +30,7 @@ const canGrow = ({ state }) => state !== null && state.living !== 'deleted';
 export function goTo({ page, controller }, node) {
     if (node.state) page.branchFrom(node.id);
     else page.goTo(node.id);
-    controller.commands.panes?.wentInGraph();
+    controller.panes?.wentInGraph();
 }
 
 /**
@@ -42,7 +42,7 @@ export function continueFrom({ page, controller }, node) {
     goTo({ page, controller }, node);
     if (!page.mayRun || !canGrow(node)) return;
     page.host.paintNow();
-    controller.focusFresh();
+    controller.focus.fresh();
 }
 
 /**
@@ -55,7 +55,7 @@ export function goToClicked({ page, controller }, node) {
     goTo({ page, controller }, node);
     if (!page.mayRun || !canGrow(node)) return;
     page.host.paintNow();
-    controller.focusFreshInPlace();
+    controller.focus.freshInPlace();
 }
 
 /**
@@ -64,7 +64,7 @@ export function goToClicked({ page, controller }, node) {
  * @param {Node} node
  */
 export function select({ page, controller }, node) {
-    if (page.mayRun && canGrow(node)) controller.focusFresh(true);
+    if (page.mayRun && canGrow(node)) controller.focus.fresh(true);
 }
 
 /**
@@ -92,8 +92,7 @@ export function label({ page, controller }, { state }) {
 
 /** Deletes a state or an attempt. @param {ActionContext} context @param {Node} node */
 export function remove({ page, controller }, node) {
-    if (mayDeleteAttempt({ page, controller }, node) && node.run)
-        controller.clipboard.forgetAttempt(node.run, () => controller.undoRemoval());
+    if (mayDeleteAttempt({ page, controller }, node) && node.run) controller.edits.forgetAttempt(node.run);
     else if (node.state && mayDelete({ page, controller }, node)) page.deleteState({ state: node.id });
 }
 

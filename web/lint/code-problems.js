@@ -69,7 +69,8 @@ export class CodeProblems {
             for (const { key, text } of code) {
                 const was = before.get(key);
                 // A cell that is new here was typed if it has the focus: this part was loaded late.
-                const isTyped = was !== undefined || this.controller.views.get(key)?.editor?.view?.hasFocus;
+                const isTyped =
+                    was !== undefined || this.controller.focus.views.get(key)?.editor?.view?.hasFocus;
                 if (isTyped && was !== text) this.#checkLater(key);
             }
             clearTimeout(this.ruffTimer);
@@ -145,7 +146,7 @@ export class CodeProblems {
 
     /** Marks the problems in the editors that do not show them yet. */
     #show() {
-        for (const [key, { editor }] of this.controller.views) {
+        for (const [key, { editor }] of this.controller.focus.views) {
             if (!editor) continue;
             const syntax = this.syntax.get(key) ?? NONE;
             const ruff = this.ruff.get(key) ?? NONE;

@@ -78,7 +78,7 @@ export class App extends Component {
     controller = new CellController(this.props.page);
     /** @type {import('./cell-list.js').Cell[]} */
     cells = [];
-    sections = this.controller.sections([]);
+    sections = this.controller.sections.of([]);
     /** @type {string | null} */
     shownHere = null;
     /**
@@ -97,8 +97,8 @@ export class App extends Component {
 
     componentDidMount() {
         document.addEventListener('keydown', (event) => this.controller.onGlobalKey(event));
-        this.controller.watchFocus();
-        this.controller.commands.panes = {
+        this.controller.focus.watch();
+        this.controller.panes = {
             graph: () => this.#showGraph(!this.state.showsGraph),
             outline: () => this.#showOutline(!this.state.showsOutline),
             wentInGraph: () => matchMedia(NARROW).matches && this.#showGraph(false),
@@ -110,12 +110,12 @@ export class App extends Component {
         );
         if (notebook)
             new ResizeObserver(() => {
-                this.controller.follow();
+                this.controller.focus.follow();
                 this.#settle();
             }).observe(notebook);
         if (this.main && notebook) keepPointerSteady(this.main, notebook);
         this.main?.addEventListener('focusin', (event) =>
-            this.controller.commands.onFocusIn(/** @type {Element} */ (event.target)),
+            this.controller.selected.onFocusIn(/** @type {Element} */ (event.target)),
         );
         this.#watchActs();
         if (this.main) new CellDrag(this.main, this.controller);
@@ -131,8 +131,8 @@ export class App extends Component {
                     files.map(({ type }) => type),
                 );
                 const key = over === 'text' && elementAt(at, TEXT)?.closest('[data-cell]');
-                const view = key && this.controller.views.get(key.getAttribute('data-cell') ?? '');
-                if (view) void this.controller.attach(view, files);
+                const view = key && this.controller.focus.views.get(key.getAttribute('data-cell') ?? '');
+                if (view) void this.controller.edits.attach(view, files);
                 else
                     void withPart('dropped', page, ({ takeDropped }) =>
                         takeDropped(page, files, over === 'files', folders),
@@ -140,8 +140,8 @@ export class App extends Component {
             },
         );
         addEventListener('pagehide', () => {
-            this.props.page.host.remember('focus', this.controller.keptFocus());
-            keepHistories(this.controller.views);
+            this.props.page.host.remember('focus', this.controller.focus.kept());
+            keepHistories(this.controller.focus.views);
         });
         for (const look of /** @type {const} */ (['wheel', 'touchmove', 'pointerdown']))
             this.main?.addEventListener(look, () => this.#leave(), { passive: true });
@@ -171,12 +171,12 @@ export class App extends Component {
         this.hasBegun = true;
         if (document.activeElement !== document.body) return;
         const kept = isReload() && page.host.recall('focus');
-        if (kept && this.controller.restoreFocus(kept)) return;
+        if (kept && this.controller.focus.restore(kept)) return;
         if (!this.beganWithoutState) return;
         const [first, second] = this.cells;
         const isUnread = this.cells.every(({ kind }) => kind === 'draft');
-        if (first && second && isUnread) this.controller.focusCell(first.key);
-        else this.controller.focusFresh();
+        if (first && second && isUnread) this.controller.focus.cell(first.key);
+        else this.controller.focus.fresh();
     }
 
     /**
@@ -247,7 +247,7 @@ export class App extends Component {
             (one) =>
                 (one.kind === 'ran' ? one.state.id : one.kind === 'attempt' ? one.run.exec_id : '') === at,
         );
-        if (cell) this.controller.reveal(cell.key);
+        if (cell) this.controller.sections.reveal(cell.key);
         this.arrived = cell ? { key: cell.key, until: performance.now() + SETTLING } : null;
         this.#settle();
     }
@@ -311,16 +311,16 @@ export class App extends Component {
     /** The user scrolls: stops all automatic scrolling. */
     #leave() {
         this.arrived = null;
-        this.controller.unfollow();
+        this.controller.focus.unfollow();
         this.props.page.following.stop();
     }
 
     render() {
         const { page, rev } = this.props;
         const { showsGraph, showsOutline, over } = this.state;
-        const { finder } = this.controller.commands;
+        const { finder } = this.controller;
         this.cells = page.isLoaded ? page.cells() : [];
-        this.sections = this.controller.sections(this.cells);
+        this.sections = this.controller.sections.of(this.cells);
         const waiting = page.mayRun ? page.runnable(undefined, this.cells) : [];
         // The comparison takes the focus only after it has loaded, so remember the focus now.
         this.beforeComparing = page.comparison.isOpen
@@ -333,10 +333,10 @@ export class App extends Component {
                     showsOutline=${showsOutline} onOutline=${() => this.#showOutline(!showsOutline)}
                     onVariables=${() => this.#showVariables(!page.variables.isShown)}
                     onFiles=${() => this.#showFiles(!page.files.isShown)}
-                    onPalette=${() => this.controller.commands.showPalette()}
-                    onRunAll=${() => this.controller.commands.runAll()}
-                    onFormat=${() => this.controller.commands.formatDrafts()}
-                    onRestart=${(/** @type {boolean} */ all) => this.controller.commands.restart(all)} />
+                    onPalette=${() => this.controller.showPalette()}
+                    onRunAll=${() => this.controller.runs.all()}
+                    onFormat=${() => this.controller.formatDrafts()}
+                    onRestart=${(/** @type {boolean} */ all) => this.controller.runs.restart(all)} />
                 <${Banner} page=${page} code=${() =>
                     this.cells
                         .map(textOf)
@@ -400,7 +400,7 @@ export class App extends Component {
      */
     #column(waiting) {
         const column = this.cells.map((cell) => this.#cell(cell));
-        const rest = this.controller.commands.restCount(waiting);
+        const rest = this.controller.runs.restCount(waiting);
         if (waiting.length < 2 && !rest) return column;
         const run = html`<div key="batch" class="batch">${
             rest ? this.#replay(waiting) : this.#runThese(waiting, WORDS.runThese(waiting.length))
@@ -423,7 +423,7 @@ export class App extends Component {
         return [
             good.length > 0 &&
                 html`<button class="button" data-frame title=${EDITOR_WORDS.replayRestHint}
-                onClick=${() => this.controller.replay(good)}>${EDITOR_WORDS.replayRest(good.length)}</button>`,
+                onClick=${() => this.controller.runs.replay(good)}>${EDITOR_WORDS.replayRest(good.length)}</button>`,
             failed > 0 && this.#runThese(waiting, EDITOR_WORDS.replayAll(waiting.length, failed)),
         ];
     }
@@ -434,7 +434,7 @@ export class App extends Component {
      */
     #runThese(waiting, text) {
         return html`<button class="text-button"
-            onClick=${() => this.controller.runAll(waiting)}>${text}</button>`;
+            onClick=${() => this.controller.runs.waiting(waiting)}>${text}</button>`;
     }
 
     /** @param {import('./cell-list.js').Cell} cell */

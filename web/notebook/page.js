@@ -724,20 +724,6 @@ export class Page {
         this.host.requestPaint();
     }
 
-    /**
-     * Adds a draft below a cell and returns its id. Below a cell that ran, it becomes the first
-     * draft at the end of the lineage, because between cells an empty draft would begin a branch.
-     * @param {Cell} cell
-     * @param {import('../cell/cell-operations.js').Piece} [piece]
-     * @returns {string}
-     */
-    insertBelow(cell, piece = { kind: 'code', source: '' }) {
-        const isBeside = cell.kind !== 'draft' || cell.isInside;
-        const on = isBeside ? this.here : cell.draft.on;
-        const after = isBeside ? null : cell.isFresh ? this.drafts.lastOn(on) : cell.draft.id;
-        return this.drafts.add({ id: newId(), on, ...piece }, after);
-    }
-
     /** @param {string} code @returns {string} */
     copyAsDraft(code) {
         return this.drafts.add(

@@ -88,7 +88,7 @@ export class OutlinePane extends Component {
     /** @param {Entry} entry */
     #go({ key, index }) {
         const { controller } = this.props;
-        controller.go({ key, asCell: true });
+        controller.focus.go({ key, asCell: true });
         const cell = document.querySelector(`[data-cell="${CSS.escape(key)}"]`);
         const heading = cell?.querySelectorAll('.prose :is(h1, h2, h3, h4, h5, h6)')[index];
         (heading ?? cell)?.scrollIntoView({ block: 'start' });
@@ -142,7 +142,7 @@ export class OutlinePane extends Component {
     #fold({ section, id }, isFolded) {
         if (!section) return;
         this.setState({ cursor: id });
-        this.props.controller.foldSection(section, isFolded);
+        this.props.controller.sectionCommands.set(section, isFolded);
         this.list?.focus();
     }
 

@@ -18,7 +18,7 @@ export class InputPrompt extends Component {
 
     componentDidMount() {
         const { prompt, exec_id, controller } = this.props;
-        if (this.input) controller?.onInputRequested(exec_id, prompt.text, this.input);
+        if (this.input) controller?.prompts.onRequested(exec_id, prompt.text, this.input);
     }
 
     /** Empties the input if another prompt follows directly. @param {QuestionProps} before */
@@ -32,7 +32,7 @@ export class InputPrompt extends Component {
         const hasFocus =
             document.activeElement === this.input ||
             document.activeElement?.closest('.input-prompt')?.contains(this.input);
-        controller?.onInputEnded(prompt.text, hasFocus ? this.#cell() : null);
+        controller?.prompts.onEnded(prompt.text, hasFocus ? this.#cell() : null);
     }
 
     #cell() {
@@ -43,7 +43,7 @@ export class InputPrompt extends Component {
         const { prompt, exec_id, controller } = this.props;
         if (this.answered === prompt || !this.input) return;
         this.answered = prompt;
-        const isTaken = await controller?.answer(exec_id, this.input.value);
+        const isTaken = await controller?.page.answer(exec_id, this.input.value);
         if (!isTaken && this.answered === prompt) this.answered = null;
     }
 
@@ -51,7 +51,7 @@ export class InputPrompt extends Component {
     #key(event) {
         const cell = this.#cell();
         if (event.key === 'Enter' && !event.isComposing) this.#send();
-        else if (event.key === 'Escape' && cell) this.props.controller?.focusCell(cell);
+        else if (event.key === 'Escape' && cell) this.props.controller?.focus.cell(cell);
         else return;
         event.preventDefault();
     }

@@ -27,7 +27,7 @@ export function goToLine(controller, run, number, line) {
     const cell = cells.find((one) =>
         isOwn ? runOf(one)?.exec_id === run.exec_id : one.kind === 'ran' && one.state.exec_count === number,
     );
-    const view = cell && controller.views.get(cell.key);
+    const view = cell && controller.focus.views.get(cell.key);
     if (!view) return;
     view.focus();
     const editor = view.editor?.view;

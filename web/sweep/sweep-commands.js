@@ -44,10 +44,10 @@ export const sweepActions = (page, sweep) => [
 ];
 
 /**
- * @param {import('../cell/cell-commands.js').CellCommands} does
+ * @param {import('../cell/cell-controller.js').CellController} cells
  * @returns {import('../commands/commands.js').Entry[]}
  */
-export function sweepCommands({ page, controller }) {
+export function sweepCommands({ page, runs }) {
     return [
         {
             id: 'run.sweep',
@@ -56,8 +56,8 @@ export function sweepCommands({ page, controller }) {
             group: 'run',
             key: 'Mod-Alt-Shift-s',
             mode: ['cell', 'editor'],
-            when: ({ view }) => view !== null && controller.mayTryVariants(view),
-            act: ({ view }) => void (view && controller.sweep(view)),
+            when: ({ view }) => view !== null && runs.mayTryVariants(view),
+            act: ({ view }) => void (view && runs.sweep(view)),
         },
         {
             id: 'graph.sweep',

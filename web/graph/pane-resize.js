@@ -13,7 +13,7 @@ const STEP = 16;
 const MOST = 0.6;
 
 /** @extends {Component<{}, {width: number}>} */
-export class GraphEdge extends Component {
+export class PaneResize extends Component {
     state = { width: Number(localStorage.getItem(KEY)) || 0 };
     /** @type {HTMLElement | null} */
     element = null;
@@ -64,7 +64,7 @@ export class GraphEdge extends Component {
     }
 
     render() {
-        return html`<div class="graph-edge" role="separator" tabindex="0" aria-orientation="vertical"
+        return html`<div class="pane-resize" role="separator" tabindex="0" aria-orientation="vertical"
             aria-label=${GRAPH_WORDS.resize} aria-valuenow=${this.state.width} aria-valuemin=${LEAST}
             aria-valuemax=${Math.round(innerWidth * MOST)}
             ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}

@@ -1,0 +1,142 @@
+// @ts-check
+// The menu of a cell.
+
+import { residencyActions } from '../checkpoints/residency-view.js';
+import { compareWith } from '../compare/compare-commands.js';
+import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
+import { LINT_WORDS } from '../lint/lint-words.js';
+import { isText, runOf } from '../notebook/cell-list.js';
+import { hasOutput, isOutputFolded, toggleFold } from '../outputs/outputs.js';
+import { OUTPUT_WORDS } from '../outputs/output-words.js';
+import { deleteActions } from '../presence/avatars.js';
+import { hasEnded } from '../shell/protocol.js';
+import { WORDS } from '../shell/words.js';
+import { ROW_WORDS } from '../sweep/row-words.js';
+
+/** @typedef {import('./cell.js').Cell} CellView */
+
+/**
+ * @param {import('./cell-controller.js').CellController} cells
+ * @param {CellView} view
+ * @returns {import('../ui/menu.js').Action[]}
+ */
+export function menuOf(cells, view) {
+    const { cell } = view.props;
+    const { page, runs, edits, sections } = cells;
+    const run = runOf(cell);
+    const failed = run && hasEnded(run.status) && !run.state ? run : null;
+    const mayDelete = page.scope === 'owner';
+    const drop = failed &&
+        mayDelete && {
+            text: WORDS.dropAttempt,
+            hint: failed.draft && cell.kind === 'draft' ? WORDS.dropHint : undefined,
+            act: () => edits.forgetAttempt(failed),
+        };
+    const copy = { text: WORDS.copyCode, act: () => cells.focus.go({ key: page.copyAsDraft(view.text) }) };
+    const insert = { text: WORDS.insertBelow, act: () => edits.insertAtEnd(cell) };
+    const variants = runs.mayTryVariants(view) && {
+        text: WORDS.tryVariants,
+        hint: WORDS.tryVariantsHint,
+        act: () => void runs.tryVariants(view),
+    };
+    const sweep = runs.mayTryVariants(view) &&
+        view.text.trim() !== '' && {
+            text: ROW_WORDS.menu,
+            hint: ROW_WORDS.menuHint,
+            act: () => void runs.sweep(view),
+        };
+    const below = page.runnable(cell.key).length;
+    const above = page.runnable().length - below;
+    const format = page.mayRun && {
+        text: LINT_WORDS.format,
+        act: () => void cells.format(view),
+    };
+    const fold = {
+        text: view.isFolded ? WORDS.unfoldCode : WORDS.foldCode,
+        act: () => view.fold(!view.isFolded),
+    };
+    const foldOutput = hasOutput(run) && {
+        text: isOutputFolded(run?.exec_id) ? OUTPUT_WORDS.unfold : OUTPUT_WORDS.fold,
+        act: () => toggleFold(run?.exec_id),
+    };
+    const runBelow = { text: WORDS.runBelow, act: () => runs.below(view) };
+    if (cell.kind === 'attempt') return [copy, fold, foldOutput, drop];
+    const edit = isText(cell) && { text: WORDS.editText, act: () => view.focus('end') };
+    const own = sections.of().byKey.get(cell.key);
+    const section = own !== undefined &&
+        own.count > 0 && {
+            text: own.isFolded ? WORDS.unfoldSection : WORDS.foldSection,
+            act: () => cells.sectionCommands.set(own, !own.isFolded),
+        };
+    if (cell.kind === 'text') {
+        return [
+            edit,
+            section,
+            { text: WORDS.insertAbove, act: () => edits.insert(view, 'above') },
+            { text: WORDS.insertBelow, act: () => edits.insert(view, 'below') },
+            { text: WORDS.moveUp, act: () => edits.move(view, -1) },
+            { text: WORDS.moveDown, act: () => edits.move(view, 1) },
+            { text: WORDS.toCode, act: () => edits.convert(view, 'code') },
+            { text: WORDS.removeText, act: () => edits.removeText(cell), isBad: true },
+        ];
+    }
+    if (cell.kind === 'draft') {
+        const kind = cell.draft.kind === 'code' ? 'markdown' : 'code';
+        const turn = {
+            text: kind === 'code' ? WORDS.toCode : WORDS.toText,
+            act: () => edits.setKind(cell, kind),
+        };
+        const insertAbove = { text: WORDS.insertAbove, act: () => edits.insertAbove(cell) };
+        const isIdle = !run || hasEnded(run.status);
+        const asBranch = isIdle &&
+            view.text.trim() !== '' &&
+            page.waitsFor(cell) !== undefined && {
+                text: WORDS.runAsBranch,
+                hint: WORDS.runAsBranchHint,
+                act: () => runs.runAsBranch(view),
+            };
+        return [
+            edit,
+            asBranch,
+            variants,
+            sweep,
+            !cell.isInside && above > 0 && { text: WORDS.runAbove, act: () => page.runAbove(cell.key) },
+            !cell.isInside && below > 1 && runBelow,
+            section,
+            !cell.isInside && insertAbove,
+            !cell.isInside && insert,
+            turn,
+            !isText(cell) && format,
+            !isText(cell) && fold,
+            foldOutput,
+            drop,
+            { text: WORDS.removeDraft, act: () => edits.remove(cell), isBad: true },
+        ];
+    }
+    const isTip = cell.state.id === page.here;
+    return [
+        cell.state.living !== 'deleted' && {
+            text: WORDS.branchHere,
+            hint: WORDS.branchHint,
+            act: () => cells.branch(cell.state.id),
+        },
+        variants,
+        sweep,
+        !isTip && { text: WORDS.standHere, act: () => page.branchFrom(cell.state.id) },
+        isTip && below > 0 && { text: WORDS.runAllBelow, act: () => page.runFrom(cell.key) },
+        !isTip && !cell.isOutdated && runBelow,
+        isTip && insert,
+        copy,
+        format,
+        fold,
+        foldOutput,
+        { text: WORDS.label, act: () => cells.label(cell.state) },
+        page.model.states.size > 2 && {
+            text: COMPARE_COMMAND_WORDS.compareWith,
+            act: () => compareWith(page, cell.state.id),
+        },
+        ...residencyActions(cell.state, page),
+        drop,
+        ...(mayDelete ? deleteActions(cell.state, page) : []),
+    ];
+}

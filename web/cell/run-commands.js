@@ -1,0 +1,221 @@
+// @ts-check
+// Runs and stops cells, and moves the focus as Jupyter does.
+
+import { hasEnded, ROOT_STATE } from '../shell/protocol.js';
+import { isText, runOf } from '../notebook/cell-list.js';
+import { EDITOR_WORDS } from '../editor/editor-words.js';
+import { forgetEverything, mayForget } from '../notebook/header.js';
+import { withPart } from '../shell/lazy-parts.js';
+import { WORDS } from '../shell/words.js';
+import { askSweep } from '../sweep/sweep-commands.js';
+import { ROW_WORDS } from '../sweep/row-words.js';
+import { ask } from '../ui/dialog.js';
+import { isRestOfLine } from './cell-operations.js';
+
+/** @typedef {import('./cell.js').Cell} CellView */
+/** @typedef {import('../notebook/cell-list.js').Cell} CellData */
+
+export class RunCommands {
+    /**
+     * @param {import('../notebook/page.js').Page} page
+     * @param {import('./focus.js').Focus} focus
+     * @param {import('./selected-cells.js').SelectedCells} selected
+     * @param {import('./prompt-focus.js').PromptFocus} prompts
+     * @param {import('./edit-commands.js').EditCommands} edits
+     */
+    constructor(page, focus, selected, prompts, edits) {
+        this.page = page;
+        this.focus = focus;
+        this.selected = selected;
+        this.prompts = prompts;
+        this.edits = edits;
+        /** The id of a run. If this run succeeds, the drafts below run. @type {string | null} */
+        this.restAfter = null;
+    }
+
+    /** @param {CellView} view @param {'next' | 'stay' | 'insert'} then */
+    selection(view, then) {
+        const drafts = this.selected.with(view).filter((one) => one.props.cell.kind === 'draft');
+        if (drafts.length < 2) return view.run(then);
+        for (const one of drafts) this.run(one, 'stay');
+        const last = drafts.at(-1);
+        if (last && then === 'next') this.focus.go({ after: last.props.cell.key });
+        if (last && then === 'insert') this.edits.insertAtEnd(last.props.cell);
+        return undefined;
+    }
+
+    /** @param {CellView} view @param {'next' | 'stay' | 'insert'} then */
+    run(view, then) {
+        const { cell } = view.props;
+        this.page.run(cell, view.text);
+        this.prompts.lastTyped = null;
+        this.focus.followed = then === 'stay' ? null : cell.key;
+        if (then === 'next') this.focus.go({ after: cell.key });
+        if (then === 'insert') this.edits.insertAtEnd(cell);
+        // As in Jupyter, the cell is then in command mode.
+        if (then === 'stay') this.focus.cell(cell.key);
+    }
+
+    /**
+     * Runs a cell from its own state now, as a branch beside the cells that run there.
+     * @param {CellView} view
+     */
+    runAsBranch(view) {
+        const { cell } = view.props;
+        if (cell.kind === 'draft' && !cell.isInside) this.page.branchFrom(cell.draft.on);
+        this.run(view, 'next');
+    }
+
+    /** @param {CellView} view */
+    mayTryVariants({ props: { cell } }) {
+        const run = runOf(cell);
+        return this.page.mayRun && cell.kind !== 'attempt' && !isText(cell) && (!run || hasEnded(run.status));
+    }
+
+    /** Asks for variants of a cell and runs them. @param {CellView} view */
+    tryVariants(view) {
+        const { page } = this;
+        const { cell } = view.props;
+        this.prompts.lastTyped = null;
+        this.focus.followed = cell.key;
+        return withPart('variants', page, (part) => part.tryVariants(page, cell, view.text));
+    }
+
+    /**
+     * Asks for the values of a cell's parameters and runs the cell with them.
+     * @param {CellView} view
+     */
+    sweep(view) {
+        const { cell } = view.props;
+        // The rows would run against the state before the cell above.
+        if (cell.kind === 'draft' ? this.page.waitsFor(cell) : 'isOutdated' in cell && cell.isOutdated)
+            return this.page.notify(ROW_WORDS.wait, false);
+        return askSweep(this.page, cell, view.text);
+    }
+
+    /** Runs all cells that have not run. If all have, offers to run them again from the start. */
+    all() {
+        if (this.page.runnable().length > 0) return this.page.runFrom();
+        const again = { text: WORDS.restartRun, act: () => void this.restart(true) };
+        return this.page.notify(EDITOR_WORDS.allRan, false, { act: again });
+    }
+
+    /**
+     * Runs all waiting drafts and focuses the first, because the pressed button disappears.
+     * @param {CellData[]} waiting
+     */
+    waiting(waiting) {
+        const [first] = waiting;
+        this.page.runFrom();
+        if (first) this.focus.cell(first.key);
+    }
+
+    /**
+     * Runs a cell and all cells below it: drafts as they are, cells that ran as new versions.
+     * @param {CellView} view
+     */
+    below(view) {
+        const { cell } = view.props;
+        if (cell.kind === 'ran') this.andRest(view);
+        else this.page.runFrom(cell.key);
+    }
+
+    /**
+     * Runs a changed cell again. If the run succeeds, also runs the drafts that repeat the cells
+     * below.
+     * @param {CellView} view
+     */
+    andRest(view) {
+        this.run(view, 'stay');
+        const { cell } = view.props;
+        this.restAfter = cell.kind === 'ran' ? (this.page.edits.get(cell.state.id)?.run ?? null) : null;
+    }
+
+    /** The number of drafts that the page offers to run again; see `isRestOfLine`. */
+    restCount(waiting = this.page.mayRun ? this.page.runnable() : []) {
+        return isRestOfLine(this.page, waiting) ? waiting.length : 0;
+    }
+
+    /**
+     * Runs the drafts that repeat earlier cells, and focuses the first.
+     * @param {CellData[]} good
+     */
+    replay(good) {
+        const [first] = good;
+        this.page.replayRest();
+        if (first) this.focus.cell(first.key);
+    }
+
+    /** Runs the drafts below if the run `restAfter` has succeeded. */
+    onPainted() {
+        const run = this.page.model.runs.get(this.restAfter ?? '');
+        if (!run || !hasEnded(run.status)) return;
+        this.restAfter = null;
+        if (run.state && this.page.here === run.state) this.page.replayRest();
+    }
+
+    /**
+     * Stops the run of a cell. If the cell has no open run, stops the oldest open run.
+     * @param {CellData} [cell]
+     */
+    stop(cell) {
+        const own = cell && runOf(cell);
+        const run = own && !hasEnded(own.status) ? own : this.page.model.openRuns()[0];
+        if (run && this.page.mayRun) this.page.stop(run.exec_id);
+    }
+
+    /**
+     * Stops a cell and focuses the cell. Without that, the next key could press the button that
+     * replaces Stop.
+     * @param {CellData} cell
+     * @param {MouseEvent} event
+     */
+    onStopPressed(cell, event) {
+        // A double click stops once. Only a separate second click kills the process.
+        if (event.detail < 2) this.stop(cell);
+        this.focus.cell(cell.key);
+    }
+
+    /**
+     * Runs a cell. A double click on Stop does not run it: its second click may reach the button
+     * that has replaced Stop.
+     * @param {CellView} view
+     * @param {MouseEvent} event
+     */
+    onRunPressed(view, event) {
+        if (event.detail < 2) this.run(view, 'stay');
+        else this.focus.cell(view.props.cell.key);
+    }
+
+    /**
+     * Asks the user, then stops the runs of the shown cells and goes to the root, where the cells
+     * become drafts. Corresponds to Jupyter's restart. The dialog's confirm button has the initial
+     * focus only if no cell is running.
+     * @param {boolean} [runsAll] whether all drafts run then
+     */
+    async restart(runsAll = false) {
+        const { page } = this;
+        const running = () =>
+            page
+                .cells()
+                .flatMap((cell) => runOf(cell) ?? [])
+                .filter(({ status }) => !hasEnded(status));
+        const other = mayForget(page)
+            ? { text: WORDS.reset, act: () => void forgetEverything(page) }
+            : undefined;
+        const n = running().length;
+        const answer = await ask({
+            title: runsAll ? WORDS.restartRunAsk : WORDS.restartAsk,
+            why: runsAll ? WORDS.restartRunWhy(n) : WORDS.restartWhy(n),
+            act: runsAll ? WORDS.restartRunDo : WORDS.restartDo,
+            isBad: n > 0,
+            other,
+        });
+        if (answer === null) return;
+        for (const run of running()) page.stop(run.exec_id);
+        const isAtStart = runsAll && page.here === ROOT_STATE;
+        const first = isAtStart ? page.runnable()[0]?.key : this.edits.operations.restart();
+        if (runsAll) page.runFrom();
+        if (first) this.focus.go({ key: first, asCell: true });
+    }
+}
