@@ -1,12 +1,8 @@
 //! Tests that the server carries out no request without a valid credential.
 
 use crate::request::Request;
-use crate::server::{TOKEN, TestServer, config_dir, until};
+use crate::server::{TOKEN, TestServer, until};
 use crate::wire::Wire;
-use hmac::{Hmac, Mac};
-use rusqlite::Connection;
-use serde_json::{Value, json};
-use std::path::Path;
 
 /// Returns every route of the server, as a method and a path that exists. The routes come from the
 /// OpenAPI document, and from a list of routes that are not in this document.
@@ -284,124 +280,4 @@ fn a_browser_session_is_valid_only_on_a_server_whose_start_notebook_stores_it() 
         server.restart_with(start);
         assert_eq!((status(&server, &of_main), status(&server, &of_other)), (401, 401), "{start}");
     }
-}
-
-/// Converts a database to format version 1, in which browser sessions are links with the scope
-/// `session`. Returns the number of sessions.
-fn write_as_version_1(notebook: &Path) -> usize {
-    let db = Connection::open(notebook.join("notebook.db")).unwrap();
-    let id: String =
-        db.query_row("SELECT value FROM meta WHERE key = 'notebook_id'", [], |row| row.get(0)).unwrap();
-    let key = std::fs::read(config_dir().join("key")).unwrap();
-    let mut query = db.prepare("SELECT body FROM browser_sessions ORDER BY pos").unwrap();
-    let bodies: Vec<String> = query.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
-    drop(query);
-    for (pos, body) in (1000..).zip(&bodies) {
-        let new: Value = serde_json::from_str(body).unwrap();
-        let row_id = new["id"].as_str().unwrap();
-        let body = json!({
-            "id": row_id,
-            "notebook": new["notebook"],
-            "token_sha256": new["cookie_sha256"],
-            "scope": "session",
-            "label": new["began_with"],
-            "created_at": 1.0,
-            "expires_at": new["expires_at"],
-        })
-        .to_string();
-        let mut hmac = Hmac::<sha2::Sha256>::new_from_slice(&key).unwrap();
-        let sum = blake3::hash(body.as_bytes());
-        for part in [&b"ratoon-link-v1"[..], id.as_bytes(), row_id.as_bytes(), sum.as_bytes()] {
-            hmac.update(&(part.len() as u64).to_le_bytes());
-            hmac.update(part);
-        }
-        let hmac = hmac.finalize().into_bytes().to_vec();
-        let mut digest = blake3::Hasher::new();
-        let cells = [
-            (b't', b"links".to_vec()),
-            (b't', row_id.as_bytes().to_vec()),
-            (b'i', i64::to_le_bytes(pos).to_vec()),
-            (b't', body.as_bytes().to_vec()),
-            (b'b', hmac.clone()),
-        ];
-        for (kind, bytes) in cells {
-            digest.update(&[kind]).update(&(bytes.len() as u64).to_le_bytes()).update(&bytes);
-        }
-        let digest = digest.finalize().as_bytes().to_vec();
-        let insert = "INSERT INTO links(id, pos, body, hmac, digest) VALUES(?1, ?2, ?3, ?4, ?5)";
-        db.execute(insert, rusqlite::params![row_id, pos, body, hmac, digest]).unwrap();
-    }
-    db.execute_batch(
-        "DROP TABLE browser_sessions; DROP TABLE sweep_rows; DROP TABLE sweeps; PRAGMA user_version = 1",
-    )
-    .unwrap();
-    bodies.len()
-}
-
-#[test]
-fn credentials_of_format_version_1_stay_valid() {
-    let mut server = TestServer::fresh();
-    assert_eq!(server.owner(Request::post("/api/notebooks", r#"{"name":"other"}"#)).status, 200);
-    let made = |notebook: &str| {
-        let wish = json!({"scope": "view", "notebook": notebook}).to_string();
-        server.owner(Request::post("/api/links", &wish)).json()["token"].as_str().unwrap().to_owned()
-    };
-    let (link, others) = (made("main"), made("other"));
-    let sign_in = |token: &str| server.send(Request::get(&format!("/?token={token}"))).cookie();
-    let cookies = [sign_in(TOKEN), sign_in(&link)];
-    let listed = |server: &TestServer| {
-        let links = server.owner(Request::get("/api/links")).json()["links"].as_array().unwrap().clone();
-        links.iter().map(|link| link["scope"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
-    };
-    assert_eq!(listed(&server), ["view", "view"]);
-
-    server.kill();
-    assert_eq!(write_as_version_1(&server.kept()), 2);
-    assert_eq!(write_as_version_1(&server.dir().join("other.ratoon")), 0);
-    assert!(server.start_again(&[]), "{}", server.errors());
-    // The first start upgrades the database, so the second start finds the new version.
-    for _ in 0..2 {
-        for cookie in &cookies {
-            let states = Request::get("/states").header("cookie", cookie);
-            assert_eq!(server.send(states).status, 200, "{cookie}");
-        }
-        assert_eq!(server.send(Request::get("/states").bearer(&link)).status, 200);
-        // This link's notebook has not been opened yet.
-        assert_eq!(server.send(Request::get("/api/notebooks/other").bearer(&others)).status, 200);
-        assert_eq!(listed(&server), ["view", "view"]);
-        server.restart();
-    }
-    let copy = Request::post("/api/notebooks/main/duplicate", r#"{"to":"copy"}"#);
-    assert_eq!(server.owner(copy).status, 201);
-    let count = |name: &str, table: &str| {
-        let db = Connection::open(server.dir().join(name).join("notebook.db")).unwrap();
-        db.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0)).unwrap()
-    };
-    for (name, links, sessions) in [("main.ratoon", 1, 2), ("copy.ratoon", 0, 0)] {
-        assert_eq!((count(name, "links"), count(name, "browser_sessions")), (links, sessions), "{name}");
-    }
-}
-
-#[test]
-fn a_notebook_of_format_version_1_can_be_renamed_and_copied_unopened() {
-    let mut server = TestServer::fresh();
-    assert_eq!(server.owner(Request::post("/api/notebooks", r#"{"name":"other"}"#)).status, 200);
-    let wish = r#"{"scope":"view","notebook":"other"}"#;
-    let link = server.owner(Request::post("/api/links", wish)).json()["token"].as_str().unwrap().to_owned();
-    server.kill();
-    write_as_version_1(&server.dir().join("other.ratoon"));
-    assert!(server.start_again(&[]), "{}", server.errors());
-    let to = |what: &str, name: &str| {
-        let wish = json!({ "to": name }).to_string();
-        let answer = server.owner(Request::post(&format!("/api/notebooks/other/{what}"), &wish));
-        assert!(answer.status < 300, "{answer:?}");
-    };
-    to("duplicate", "copy");
-    to("rename", "new");
-    for name in ["copy", "new"] {
-        assert_eq!(server.owner(Request::get(&format!("/api/notebooks/{name}"))).status, 200);
-    }
-    let by_link = |name: &str| server.send(Request::get(&format!("/api/notebooks/{name}")).bearer(&link));
-    assert_eq!(by_link("new").status, 200);
-    assert!(by_link("copy").status >= 400);
 }

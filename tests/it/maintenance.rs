@@ -27,7 +27,7 @@ fn a_notebook_can_be_checked_cleaned_and_trusted() {
     let home = std::env::temp_dir().join(format!("ratoon-care-{}", std::process::id()));
     let dir = home.join("main.ratoon");
     fs::create_dir_all(dir.join("tmp")).unwrap();
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/tests/version-1.db");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/tests/version-2.db");
     fs::copy(&golden, dir.join("notebook.db")).unwrap();
     // The blobs of the notebook's only checkpoint are missing.
     let (code, said) = ratoon(&home, "check", &dir);

@@ -289,11 +289,6 @@ impl Drop for TestServer {
     }
 }
 
-/// The directory in which the servers of the tests store settings and the install's key.
-pub fn config_dir() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("config/ratoon")
-}
-
 /// Returns the command that starts the program. User settings are in the build's directory.
 pub fn program(under: &[&str]) -> Command {
     static KERNEL: Once = Once::new();

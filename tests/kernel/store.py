@@ -4,7 +4,6 @@ import json
 import os
 import signal
 
-from ratoon_kernel import former_names
 from ratoon_kernel.keeper import CHUNK_BYTES
 from ratoon_kernel.loading import Loading
 from ratoon_kernel.saving import Saving
@@ -61,8 +60,7 @@ class Checkpoint:
         for name in [*(entry["name"] for entry in self.manifest["entries"]), *self.lacks]:
             namespace.pop(name, None)
         loading = Loading(self.keeper, self.manifest)
-        with former_names.resolved():
-            lacks = loading.environment() if self.form == "environment" else loading.data()
+        lacks = loading.environment() if self.form == "environment" else loading.data()
         return {name: one["reason"] for name, one in lacks.items()}
 
 

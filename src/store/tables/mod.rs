@@ -118,7 +118,7 @@ impl Tables {
     /// Returns the version of the database, and the version that this program creates.
     pub(super) fn version(&self) -> Result<(usize, usize), Fault> {
         let own: i64 = self.db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-        Ok((usize::try_from(own).unwrap_or(usize::MAX), schema::STEPS.len()))
+        Ok((usize::try_from(own).unwrap_or(usize::MAX), schema::NEWEST))
     }
 
     /// Runs SQLite's own checks. Also checks that the tables are those of a notebook.
@@ -147,7 +147,7 @@ impl Tables {
 
     /// The version of databases that this program creates.
     pub(super) fn newest() -> usize {
-        schema::STEPS.len()
+        schema::NEWEST
     }
 
     /// Begins a transaction that only reads. The store's thread can write meanwhile.

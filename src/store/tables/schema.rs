@@ -1,18 +1,19 @@
 //! The tables of the database, and the migrations between versions.
 
 use super::fault::Fault;
-use super::sql_value::{SqlValue, digest};
 use super::table::Table;
-use rusqlite::{Connection, params_from_iter};
-use serde_json::Value;
+use rusqlite::Connection;
 
 /// SQLite's application id of a notebook's database: the letters "Ratn".
 pub(super) const APPLICATION_ID: i32 = 0x5261_746e;
 
-/// The migrations, one for each version. The first one begins with an empty file. A released
-/// migration must never change.
-pub(super) const STEPS: &[fn(&Connection) -> rusqlite::Result<()>] =
-    &[to_version_1, to_version_2, to_version_3];
+/// The oldest version that is read.
+const OLDEST: usize = 2;
+/// The migrations. The first one makes a database of the version `OLDEST` from an empty file, each
+/// other one the next version. A released migration must never change.
+const STEPS: &[fn(&Connection) -> rusqlite::Result<()>] = &[to_version_2, to_version_3];
+/// The newest version, which this program creates.
+pub(super) const NEWEST: usize = OLDEST + STEPS.len() - 1;
 
 /// Facts about the notebook itself.
 pub(in crate::store) const META: Table = Table { name: "meta", columns: &["key", "value"], keys: 1 };
@@ -48,13 +49,17 @@ pub(in crate::store) const LINKS: Table =
 pub(in crate::store) const BROWSER_SESSIONS: Table =
     Table { name: "browser_sessions", columns: &["id", "pos", "body", "hmac"], keys: 1 };
 
-/// Migrates a database to the newest version.
+/// Migrates a database to the newest version. Version 0 is an empty file.
 pub(super) fn bring_forward(db: &Connection, from: usize) -> Result<(), Fault> {
-    for step in &STEPS[from.min(STEPS.len())..] {
+    if from != 0 && from < OLDEST {
+        let why = format!("its format has version {from}, and Ratoon reads version {OLDEST} and later");
+        return Err(Fault::new(why, "open it with the Ratoon that made it, and export it"));
+    }
+    for step in &STEPS[(from + 1).saturating_sub(OLDEST).min(STEPS.len())..] {
         step(db)?;
     }
     db.pragma_update(None, "application_id", APPLICATION_ID)?;
-    db.pragma_update(None, "user_version", STEPS.len() as i64)?;
+    db.pragma_update(None, "user_version", NEWEST as i64)?;
     Ok(())
 }
 
@@ -77,7 +82,7 @@ pub(super) fn expected() -> Result<Vec<String>, Fault> {
 
 /// No column is NOT NULL. If a row is damaged, its digest is wrong, and only that row is set aside.
 /// With a constraint, SQLite would refuse the whole table.
-fn to_version_1(db: &Connection) -> rusqlite::Result<()> {
+fn to_version_2(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(
         "CREATE TABLE meta(key TEXT PRIMARY KEY, value, digest BLOB);
          CREATE TABLE states(id TEXT PRIMARY KEY, pos INTEGER,
@@ -96,36 +101,9 @@ fn to_version_1(db: &Connection) -> rusqlite::Result<()> {
              PRIMARY KEY(task, version));
          CREATE TABLE checkpoints(state TEXT REFERENCES states(id) DEFERRABLE INITIALLY DEFERRED, form TEXT,
              manifest TEXT, body TEXT, hmac BLOB, digest BLOB, PRIMARY KEY(state, form));
-         CREATE TABLE links(id TEXT PRIMARY KEY, pos INTEGER, body TEXT, hmac BLOB, digest BLOB);",
+         CREATE TABLE links(id TEXT PRIMARY KEY, pos INTEGER, body TEXT, hmac BLOB, digest BLOB);
+         CREATE TABLE browser_sessions(id TEXT PRIMARY KEY, pos INTEGER, body TEXT, hmac BLOB, digest BLOB);",
     )
-}
-
-/// Moves the browser sessions to a separate table. In version 1 they were links with the scope
-/// `session`. The columns stay unchanged, because the signature covers them. A damaged row stays in
-/// `links`, and is set aside when the notebook is loaded.
-fn to_version_2(db: &Connection) -> rusqlite::Result<()> {
-    db.execute_batch(
-        "CREATE TABLE browser_sessions(id TEXT PRIMARY KEY, pos INTEGER, body TEXT, hmac BLOB, digest BLOB);",
-    )?;
-    let mut query = db.prepare("SELECT rowid, digest, id, pos, body, hmac FROM links NOT INDEXED")?;
-    let rows = query.query_map([], |row| {
-        let cells: Option<Vec<SqlValue>> =
-            (2..6).map(|at| row.get_ref(at).map(SqlValue::read)).collect::<Result<_, _>>()?;
-        Ok((row.get::<_, i64>(0)?, SqlValue::read(row.get_ref(1)?), cells))
-    })?;
-    for (number, own, cells) in rows.collect::<Result<Vec<_>, _>>()? {
-        let is_whole = |cells: &Vec<SqlValue>| own == Some(digest("links", cells));
-        let Some(cells) = cells.filter(|cells| is_whole(cells) && has_scope_session(&cells[2])) else {
-            continue;
-        };
-        let sum = digest("browser_sessions", &cells);
-        db.execute(
-            "INSERT INTO browser_sessions(id, pos, body, hmac, digest) VALUES(?1, ?2, ?3, ?4, ?5)",
-            params_from_iter(cells.iter().chain([&sum])),
-        )?;
-        db.execute("DELETE FROM links WHERE rowid = ?1", [number])?;
-    }
-    Ok(())
 }
 
 /// Adds the tables of sweeps.
@@ -135,9 +113,4 @@ fn to_version_3(db: &Connection) -> rusqlite::Result<()> {
          CREATE TABLE sweep_rows(sweep TEXT REFERENCES sweeps(id) DEFERRABLE INITIALLY DEFERRED, row INTEGER,
              body TEXT, digest BLOB, PRIMARY KEY(sweep, row));",
     )
-}
-
-fn has_scope_session(body: &SqlValue) -> bool {
-    let body = serde_json::from_str::<Value>(body.text().unwrap_or_default());
-    body.is_ok_and(|body| body["scope"] == "session")
 }

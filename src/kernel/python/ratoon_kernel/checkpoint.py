@@ -14,7 +14,7 @@ from json import dumps, loads
 
 # Imported here so that the adapters are registered before values are pickled or read.
 from . import adapters as adapters
-from . import cell_sources, former_names, missing, pickling, python_versions
+from . import cell_sources, missing, pickling, python_versions
 from .adapters import builtins
 from .keeper import LimitedSource, Sink
 from .loading import Loading
@@ -51,17 +51,14 @@ def load(keeper: LimitedSource, text: str, form: str) -> str:
     ours = "{}.{}".format(*sys.version_info)
     theirs = manifest["python"] if is_environment else ours
     loading = Loading(keeper, manifest)
-    with former_names.resolved():
-        if not is_environment:
-            lacks = loading.data()
-        elif theirs == ours:
-            lacks = loading.environment()
-        else:
-            # The pickles contain compiled functions, which Python of another version cannot run.
-            reason = (
-                f"Python {theirs} saved it, and Python {ours} can load only plain values of that"
-            )
-            lacks = loading.data(f"{reason}: replay the cells to restore it")
+    if not is_environment:
+        lacks = loading.data()
+    elif theirs == ours:
+        lacks = loading.environment()
+    else:
+        # The pickles contain compiled functions, which Python of another version cannot run.
+        reason = f"Python {theirs} saved it, and Python {ours} can load only plain values of that"
+        lacks = loading.data(f"{reason}: replay the cells to restore it")
     missing.take_note(lacks)
     # Exempts the loaded objects from garbage collection, as in the root. Otherwise a collection in
     # a later state would write to their memory pages and so copy them.

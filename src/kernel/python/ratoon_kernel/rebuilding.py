@@ -283,9 +283,7 @@ def make_exception(kind: Any, arguments: tuple[Any, ...]) -> Any:
 
 
 def set_exception(made: Any, state: tuple[Any, ...]) -> None:
-    # Earlier checkpoints have no traceback.
-    own, made.__cause__, made.__context__, made.__suppress_context__, *more = state
-    made.__traceback__ = more[0] if more else None
+    own, made.__cause__, made.__context__, made.__suppress_context__, made.__traceback__ = state
     kind: Any = type(made)
     if all(getattr(kind, name) is getattr(BaseException, name) for name in _OF_EXCEPTIONS):
         # Runs no user code.
