@@ -303,9 +303,15 @@ fn export(
     document.pictures = pictures::of_document(&document, format, &attachments, &Directory::new(parent));
     let text = document.write(format);
     if output.is_some_and(|path| path.as_os_str() == "-") {
-        // Ignores a pipe that the reader has closed.
-        let _ = io::stdout().lock().write_all(text.as_bytes());
-        return Ok(Vec::new());
+        let mut stdout = io::stdout().lock();
+        return match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+            // The reader has closed the pipe: it has read what it wants.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                let how = "make room, or export to another place with -o FILE";
+                Err(Problem::new(Kind::Disk, "write to the standard output", error.to_string(), how))
+            }
+            _ => Ok(Vec::new()),
+        };
     }
     let own = PathBuf::from(format!("{name}.{}", format.word()));
     let path = output.unwrap_or(&own);

@@ -107,7 +107,7 @@ impl Sandbox {
             let beside = blobs.with_file_name("tmp");
             let cache = self.home.as_ref().map(|home| home.join(".cache/matplotlib"));
             for dir in [Some(blobs), Some(&*beside), cache.as_deref()].into_iter().flatten() {
-                // If it is missing, what writes there fails, as on a disk that is read-only.
+                // If this fails, writes to the directory fail later, as on a read-only disk.
                 let _ = DirBuilder::new().recursive(true).mode(0o700).create(dir);
             }
             let own = [Some(blobs), Some(&*beside), cache.as_deref(), temporary];

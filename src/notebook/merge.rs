@@ -222,7 +222,7 @@ impl MergePlan {
         Ok(plan)
     }
 
-    /// The cell's code.
+    /// The cell that carries out the merge.
     pub fn take(&self) -> Take {
         Take { names: self.take.clone(), delete: self.delete.clone() }
     }
@@ -313,7 +313,7 @@ fn is_name(name: &str) -> bool {
         && !["as", "from", "del"].contains(&name)
 }
 
-/// Whether a variable is known to have the same value in two states.
+/// Whether a variable is known to have the same value in two states, or to exist in neither.
 fn is_equal(a: &Digests, b: &Digests, name: &str) -> bool {
     match (a.hashes.get(name), b.hashes.get(name)) {
         (None, None) => true,

@@ -340,7 +340,7 @@ pub struct Checkpoint {
     pub total_execution_time_ms: f64,
     /// Names that could not be saved, with reasons.
     pub missing: Vec<Missing>,
-    /// Variables that are not as before when they are loaded, because a library's own pickling
+    /// Variables that change when they are loaded, because a library's own pickling
     /// changes them.
     #[serde(default)]
     pub changed: Vec<ChangedOnLoad>,

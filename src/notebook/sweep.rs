@@ -237,9 +237,9 @@ pub struct Slot {
 /// A range of a cell, in code points from the beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct CodeRange {
-    /// Its start.
+    /// The first code point.
     pub from: u32,
-    /// Its end.
+    /// The code point after the last one.
     pub to: u32,
 }
 

@@ -64,7 +64,7 @@ pub struct TableFilter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
-    /// The value's text contains the text, in upper or lower case.
+    /// The value's text contains the text; case is ignored.
     Contains,
     /// The value is equal.
     Equal,

@@ -195,7 +195,7 @@ pub(crate) fn fetch(
             Ok(bytes) => bytes,
             Err(_) => {
                 let bytes = store.get_blob(wanted, length).inspect_err(|problem| {
-                    // Altered content is of no use to anyone. If it stays, the next try says so.
+                    // Removes altered content. If that fails, the next fetch reports it again.
                     if problem.kind == Kind::Lost {
                         let _ = store.remove_blob(wanted);
                     }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { becomes, nightly } from './browser.mjs';
-import { UNDO_MS } from '../../web/notebook/deletion.js';
+import { UNDO_MS } from '../../web/notebook/state-deletion.js';
 import {
     choose,
     drafts,

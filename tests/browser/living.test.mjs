@@ -89,7 +89,7 @@ testWithoutPage('variables that could not be restored are listed, and a replay r
     const list = await texts('.residency li', one);
     for (const [i, { name, type, reason }] of MISSING.entries())
         assert.ok([name, type, reason].every((word) => list[i].includes(word)));
-    await one.locator('summary', { hasText: 'One variable is not as before since' }).waitFor();
+    await one.locator('summary', { hasText: 'One variable changed when' }).waitFor();
     assert.match(list[MISSING.length], /molecule\s+Mol\s+a Mol lost \.source/);
     await one.getByRole('button', { name: 'Replay cells' }).click();
     await one.locator('dialog', { hasText: 'Replay 2 cells?' }).waitFor();

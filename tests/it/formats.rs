@@ -416,6 +416,19 @@ fn the_command_line_can_export_and_import_without_a_server() {
 }
 
 #[test]
+fn an_export_that_cannot_be_written_to_the_standard_output_fails() {
+    let room = Room::new();
+    std::fs::write(room.file("theirs.ipynb"), FILE).unwrap();
+    assert!(in_room(&room, &["import", "theirs.ipynb"]).0);
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut export = program(&[]);
+    export.args(["export", "theirs", "-o", "-"]);
+    let ran = export.current_dir(room.path()).stdout(full).output().unwrap();
+    let said = String::from_utf8(ran.stderr).unwrap();
+    assert!(!ran.status.success() && said.contains("cannot write to the standard output"), "{said}");
+}
+
+#[test]
 fn exporting_a_notebook_that_a_server_has_open_names_the_server() {
     let room = Room::new();
     let _server = TestServer::in_dir(room.path());

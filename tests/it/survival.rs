@@ -210,7 +210,7 @@ const NAMED: &[Row] = &[
         "import asyncio\ngot = []\n\
         async def work():\n    while True:\n        await asyncio.sleep(0); got.append(1)\n\
          task = asyncio.create_task(work(), name='worker'); await asyncio.sleep(0)",
-        &["each branch has its own copies of these tasks, which run with its event loop: worker"],
+        &["each branch has its own copies of these asyncio tasks, which run with its event loop: worker"],
         (
             "n = len(got)\nfor _ in range(5): await asyncio.sleep(0)\nprint(len(got) > n, task.done())",
             "True False",
@@ -247,9 +247,9 @@ const NAMED: &[Row] = &[
             use()\n    except Exception as e: print(e)\n\
              with fork.Pool(1) as new: print(new.map(math.sqrt, [4]))\n\
              other.terminate(); other.join(); pool.shutdown()",
-            "the processes of this pool belong to the line that started them, not to its branches: create \
+            "the processes of this pool belong to the lineage that started them, not to its branches: create \
             a new pool in this branch\n\
-             the processes of this pool belong to the line that started them, not to its branches: create \
+             the processes of this pool belong to the lineage that started them, not to its branches: create \
             a new pool in this branch\n[2.0]",
         ),
     ),
@@ -498,7 +498,7 @@ fn a_program_in_the_background_belongs_to_its_line() {
     for code in [look, "await proc.wait()"] {
         let branch = server.run(begun.state(), code);
         assert_eq!(branch.ename(), "RuntimeError", "{branch:?}");
-        assert!(branch.evalue().contains("belongs to the line that started it"), "{}", branch.evalue());
+        assert!(branch.evalue().contains("belongs to the lineage that started it"), "{}", branch.evalue());
     }
     // A branch starts programs of its own, and does not end the other line's.
     let own = server.run(begun.state(), "%killbgscripts");

@@ -48,7 +48,7 @@ test('a state’s text names its residency and how it is saved', () => {
                     changed: [{ name: 'm', type: 'Mol', what: 'a Mol lost .note' }],
                 }),
             },
-            'In memory; one variable not as before after loading',
+            'In memory; one variable changes when loaded',
             'In memory · 1.2 MB on disk',
         ],
         [

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { countBelow, subtreeOf, UNDO_MS } from '../../web/notebook/deletion.js';
+import { countBelow, subtreeOf, UNDO_MS } from '../../web/notebook/state-deletion.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
 import { COLOURS, initialsOf, others, positionText } from '../../web/presence/presence.js';

@@ -5,7 +5,7 @@ export const BRANCHES_WORDS = Object.freeze({
     title: 'Branches',
     command: 'Show the table of branches',
     commandWords: 'compare results metrics leaves sweep values',
-    why: 'One row for the end of each branch. A column is a variable or any expression, such as r2 or len(df). The menu of a state in the graph adds any other state.',
+    why: 'One row for the end of each branch. A column is a variable or any expression, such as r2 or len(df). To add any other state, use its menu in the graph.',
     pick: 'Add to the table of branches',
     unpick: 'Remove from the table of branches',
     picked: 'Added to the table of branches.',

@@ -57,7 +57,7 @@ export class RunCommands {
     }
 
     /**
-     * Runs a cell from its own state now, as a branch beside the cells that run there.
+     * Runs a cell now, from the state that it is attached to, beside the cells that run there.
      * @param {CellView} view
      */
     runAsBranch(view) {

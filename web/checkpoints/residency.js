@@ -23,7 +23,7 @@ export function missingOf({ revival, checkpoint }) {
 }
 
 /**
- * The variables of a state that its checkpoint changes: they are not as before once it is loaded.
+ * The variables of a state that its checkpoint changes when it is loaded.
  * @param {State} state
  */
 export const changedOf = ({ living, checkpoint }) =>

@@ -31,7 +31,7 @@ export const EDITOR_WORDS = Object.freeze({
     replayAll: (/** @type {number} */ n, /** @type {number} */ failed) =>
         n === failed
             ? `Run ${count(n, 'cell')} below that failed or ${n === 1 ? 'was' : 'were'} stopped`
-            : `Run all ${n}, with ${failed} that failed or ${failed === 1 ? 'was' : 'were'} stopped`,
+            : `Run all ${n}, including ${failed} that failed or ${failed === 1 ? 'was' : 'were'} stopped`,
     replay: 'Replay the cells below',
     stop: 'Stop the running cell; press again to kill it',
     edit: 'Edit the cell',
@@ -89,7 +89,7 @@ export const EDITOR_WORDS = Object.freeze({
     theme: 'Switch theme: light, dark, system',
     showGraph: 'Toggle the graph of states',
     showVariables: 'Toggle the variables pane',
-    showFiles: 'Show or hide files',
+    showFiles: 'Toggle the files pane',
     // Other names by which the palette finds commands
     also: Object.freeze({
         stop: 'interrupt cancel abort kill halt',
@@ -131,8 +131,8 @@ export const EDITOR_WORDS = Object.freeze({
             : ''),
     staysRan: (/** @type {number} */ n) =>
         n === 1
-            ? 'This cell has run, and its state stays in the graph. You can continue without the cell.'
-            : 'These cells have run, and their states stay in the graph. You can continue without the cells.',
+            ? 'Not deleted: this cell has run, and its state stays in the graph. You can continue without it.'
+            : 'Not deleted: these cells have run, and their states stay in the graph. You can continue without them.',
     copiedRan: (/** @type {number} */ n) =>
         n === 1
             ? 'Copied, but not cut: this cell has run, and its state stays in the graph.'

@@ -7,12 +7,12 @@ const cells = (n) => (n === 1 ? 'one cell' : `${n} cells`);
 export const GRAPH_WORDS = Object.freeze({
     hint: 'Arrow keys move, Enter goes to a state, Space shows details, f hides what is below, t shows the table of branches, / searches.',
     folded: cells,
-    foldedLong: (/** @type {number} */ n) => `${cells(n)} folded, Enter unfolds`,
+    foldedLong: (/** @type {number} */ n) => `${cells(n)} folded, press Enter to unfold`,
     showAll: 'Unfold all',
     showLess: 'Fold linear sections',
     // A subtree
     closed: (/** @type {number} */ n) => String(n),
-    closedLong: (/** @type {number} */ n) => `${cells(n)} below hidden, f shows`,
+    closedLong: (/** @type {number} */ n) => `${cells(n)} below hidden, press f to show`,
     closeBelow: 'Hide everything below',
     openBelow: 'Show everything below',
     resize: 'Width of the graph',

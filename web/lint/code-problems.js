@@ -17,7 +17,7 @@ import { markProblems } from './problem-marks.js';
 /** How long the user must pause typing before the code is checked, in milliseconds. */
 const SYNTAX_PAUSE_MS = 500;
 const RUFF_PAUSE_MS = 900;
-/** How often a check is tried that gets no answer, and how long the pauses are, in milliseconds. */
+/** How often a check without an answer is tried, and the pause between tries, in milliseconds. */
 const CHECKS = 5;
 const CHECK_PAUSE_MS = 2000;
 /** If ruff is missing, how long the page waits before it asks for ruff again, in milliseconds. */

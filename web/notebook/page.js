@@ -6,7 +6,7 @@
 
 import { BranchColours } from '../graph/branch-colours.js';
 import { Comparison } from '../compare/comparison.js';
-import { Deletion } from './deletion.js';
+import { Deletion } from './state-deletion.js';
 import { Drafts } from './drafts.js';
 import { Prose } from './prose.js';
 import { Files } from '../files/files.js';

@@ -70,7 +70,7 @@ export class OutlinePane extends Component {
         });
     }
 
-    /** Finds the cell that the user looks at: the focused one if visible, else the one read. */
+    /** Finds the cell the user looks at: the focused one if visible, else the one at READING. */
     #look() {
         const main = document.querySelector('main');
         if (!main) return;

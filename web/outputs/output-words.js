@@ -55,7 +55,8 @@ export const OUTPUT_WORDS = Object.freeze({
         failed: 'This widget is not live, because its cell failed. To use it, run the cell again.',
         view: 'You can see this widget, but not use it: your link is view-only.',
     },
-    widgetText: 'The state of this widget is not in this notebook; this is its text. Run its cell to use it.',
+    widgetText:
+        'The data of this widget is not in this notebook, so only its text is shown. Run its cell to use it.',
     widgetBusy: 'The code of this widget is running.',
     widgetStop: 'Interrupt',
     widgetTooMuch: 'A widget sent more than its process can take. Try again when its code has run.',

@@ -1,7 +1,7 @@
 // @ts-check
 // The avatars in the header, and the menu entries that delete states.
 
-import { countBelow } from '../notebook/deletion.js';
+import { countBelow } from '../notebook/state-deletion.js';
 import { positionText } from './presence.js';
 import { html } from '../vendor/preact.js';
 import { PRESENCE_WORDS as WORDS } from './presence-words.js';

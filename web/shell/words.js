@@ -199,12 +199,12 @@ export const WORDS = Object.freeze({
     restored: (/** @type {number} */ n) => `Restored from disk without ${names(n)}`,
     onDiskWithout: (/** @type {number} */ n) =>
         capital(`${names(n)} could not be saved and will be missing when this state is loaded`),
-    changedShort: (/** @type {number} */ n) => `${names(n)} not as before after loading`,
+    changedShort: (/** @type {number} */ n) => `${names(n)} ${n === 1 ? 'changes' : 'change'} when loaded`,
     changesOnLoad: (/** @type {number} */ n) =>
-        `${capital(names(n))} will not be as before when this state is loaded: ` +
+        `${capital(names(n))} will change when this state is loaded: ` +
         `${n === 1 ? 'its library pickles it' : 'their libraries pickle them'} incompletely`,
     restoredChanged: (/** @type {number} */ n) =>
-        `${capital(names(n))} ${n === 1 ? 'is' : 'are'} not as before since this state was restored: ` +
+        `${capital(names(n))} changed when this state was restored: ` +
         `${n === 1 ? 'its library pickles it' : 'their libraries pickle them'} incompletely`,
     moreNames: (/** @type {number} */ n) => `and ${n} more`,
     replayed: 'restored by replaying its cells',

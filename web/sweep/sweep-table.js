@@ -12,7 +12,7 @@ import { saveBlob } from '../ui/save-blob.js';
 import { Component, html } from '../vendor/preact.js';
 import { askKept } from './collapse-dialog.js';
 import { ROW_WORDS, sweepName } from './row-words.js';
-import { SweepGrid } from './sweep-grid.js';
+import { SweepGrid } from './row-grid.js';
 import { SweepPlot } from './sweep-plot-view.js';
 import {
     columnsOf,

@@ -18,7 +18,7 @@ const SHOWN = 4;
 
 /** Shows the dialog. @param {Page} page */
 export async function showTrash(page) {
-    // What is still offered for undo is deleted now, so that the list is complete.
+    // Sends the pending deletion now, so that the list is complete.
     await page.deletion.commit();
     await show((done) => html`<${TrashDialog} page=${page} done=${done} />`, 'trash');
 }

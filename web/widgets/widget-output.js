@@ -123,7 +123,7 @@ export class WidgetOutput extends Component {
     #heard(exec_id, messages) {
         if (!this.#runs().some((one) => one.exec_id === exec_id)) return;
         const known = messages.filter((message) => this.inFrame.has(message.model));
-        // States that refer to new models, or were set back, are sent as a whole.
+        // If a model is new, reset or closed, the frame gets the whole state of each changed model.
         const isWhole = !this.isShown || known.some((message) => this.#needsMore(message));
         if (isWhole) this.#refresh();
         const late = known.filter(

@@ -22,10 +22,10 @@ pub(super) struct RunArguments {
     /// at most 30, default 30
     #[serde(default)]
     pub(super) wait_s: Option<f64>,
-    /// interrupts the cell
+    /// then interrupts the cell
     #[serde(default)]
     pub(super) timeout_s: Option<f64>,
-    /// bytes it may add
+    /// bytes the cell may add
     #[serde(default)]
     pub(super) run_memory: Option<u64>,
     /// of the new state

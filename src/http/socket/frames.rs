@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::{Context, Poll};
 
-/// The largest message, in bytes. A cell whose JSON is longer can be sent over REST.
+/// Maximum size of a message, in bytes. A cell whose JSON is longer can be sent over REST.
 pub(super) const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 
 /// The largest message of a client that may only look, in bytes. Its commands are short, and there
@@ -53,7 +53,7 @@ impl SharedFault {
 /// Parses the frame headers in a stream of bytes.
 #[derive(Debug)]
 struct FrameParser {
-    /// The largest message, in bytes.
+    /// Maximum size of a message, in bytes.
     max: usize,
     /// The bytes of the header that have arrived: 2 bytes, then up to 8 bytes of length and 4 bytes
     /// of mask.

@@ -28,7 +28,7 @@ pub(super) fn warning() -> Option<String> {
     };
     (first != head).then(|| {
         "a lock between processes is held, as by a transaction that writes to lmdb; the next cell may\
-         \x20continue it, and branches come from the checkpoint"
+         \x20continue the transaction, and branches come from the checkpoint"
             .to_owned()
     })
 }

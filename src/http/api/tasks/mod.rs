@@ -241,7 +241,7 @@ async fn grow(
     match app.ask(&app.start, caller.access()?, run).await? {
         Reply::Ended(Ended { state: Some(id), state_name: Some(name), .. }) => Ok((id, name)),
         Reply::Ended(Ended { error, .. }) => {
-            let why = error.map_or("its run left no state".into(), |e| e.in_words());
+            let why = error.map_or("the cell that assigns its values left no state".into(), |e| e.in_words());
             let what = format!("restore checkpoint {} of task {:?}", checkpoint.version, checkpoint.task_id);
             Err(Problem::new(
                 Kind::Kernel,

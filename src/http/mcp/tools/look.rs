@@ -27,7 +27,7 @@ pub(super) async fn peek(call: Call, arguments: PeekArguments) -> Result<Answer,
     let mut result = PeekResult { state: state.as_str().to_owned(), ..PeekResult::default() };
     if arguments.expr.is_none() && arguments.names.is_none() {
         let how = "give `expr`, or `names` (an empty list: all variables)";
-        return Err(Problem::bad_request("peek at a state", "it is not clear at what", how));
+        return Err(Problem::bad_request("peek at a state", "neither `expr` nor `names` is given", how));
     }
     if let Some(expr) = arguments.expr {
         // An expression is code: it can write files. Reading variables stays allowed.

@@ -481,7 +481,8 @@ def size_in_bytes(value: Any) -> int | None:
 def summary(value: Any, columns: Columns, deadline: float) -> dict[str, Any] | None:
     """Returns the summary of an array, a series or a frame that the page shows (protocol.js).
 
-    `columns` is a result of `fingerprint_and_columns`. It is incomplete if the deadline has passed.
+    `columns` is a result of `fingerprint_and_columns`. The summary is incomplete if the deadline
+    has passed.
     """
     adapter = registry.of_known_class(type(value))
     try:

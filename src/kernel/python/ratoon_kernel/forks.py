@@ -90,7 +90,7 @@ def hazards() -> str:
     tasks = _waiting_tasks()
     if tasks:
         warnings.append(
-            "each branch has its own copies of these tasks, which run with its event loop:"
+            "each branch has its own copies of these asyncio tasks, which run with its event loop:"
             f" {listed(tasks)}"
         )
     if _fork_hooks:
@@ -106,7 +106,7 @@ def hazards() -> str:
     scripts = background_scripts.names(_shell)
     if scripts:
         warnings.append(
-            f"programs in the background can be read in this line only: {listed(scripts)}"
+            f"programs in the background can be read in this lineage only: {listed(scripts)}"
         )
     hazards = registry.hazards()
     if hazards:
@@ -382,7 +382,7 @@ def _wait_for_other(pid: int) -> None:
 def _ended_elsewhere(process: Any) -> None:
     raise ChildProcessError(
         f"process {process.pid} has ended, but its exit code is unknown in this branch: the process"
-        " belongs to the line that started it"
+        " belongs to the lineage that started it"
     )
 
 
@@ -397,8 +397,8 @@ def _note_watchdogs() -> None:
         if _watchdog_is_lost:
             raise RuntimeError(
                 "faulthandler's watchdog was set in an earlier state, and a branch of that state"
-                " cannot set it again: cancel it in that state with"
-                " faulthandler.cancel_dump_traceback_later(), and run the later cells again"
+                " cannot set it again: call faulthandler.cancel_dump_traceback_later() at the end of"
+                " the cell that set it, and run that cell and the later ones again"
             )
         begin(timeout, repeat, *args, **kwargs)
         _watchdog_ends = (

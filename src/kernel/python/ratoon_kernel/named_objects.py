@@ -40,8 +40,8 @@ def known() -> Iterator[tuple[Any, Place]]:
 
 
 def is_bare(kind: Any) -> bool:
-    """Whether objects of a class may have no parts, so that they are good for comparisons by
-    identity only."""
+    """Whether objects of a class can be without attributes: then they serve only for comparisons by
+    identity."""
     if kind is object:
         return True
     bases = kind.__mro__[:-1]

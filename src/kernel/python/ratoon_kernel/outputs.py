@@ -19,7 +19,7 @@ MAX_RICH_CHARACTERS = 8 * 1024 * 1024
 # Maximum number of frames in a traceback.
 MAX_TRACEBACK_ITEMS = 100
 
-# The connection to the server, implemented in Rust (`Channel` in capture.rs).
+# The connection to the server, implemented in Rust (`Channel` in channel.rs).
 channel: Any = None
 # Takes the outputs instead of the server, while an `Output` widget captures (widgets.py).
 sink: Callable[[Any], None] | None = None

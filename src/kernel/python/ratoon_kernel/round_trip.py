@@ -41,7 +41,7 @@ _ATOMS = (str, bytes, int, float, complex, bool, type(None), type(...), type(Not
 _COMPARED = (str, bytes, int, bool, type(None))
 _WITHOUT_IDENTITY = (*_ATOMS, tuple, frozenset, type, types.FunctionType, types.BuiltinFunctionType)
 
-# The name of a variable, and what is said of it.
+# The name of a variable, and what loading changes in it.
 Changes = dict[str, str]
 
 
@@ -169,7 +169,7 @@ class _Comparison:
         return default if known is None else self.loaded.get(known[0], default)
 
     def _is_separate(self, before: Any, after: Any) -> bool:
-        """Whether an object that variables refer to on other ways, too, has become two."""
+        """Whether an object that variables also reach by another path was loaded as two objects."""
         if type(before) in _WITHOUT_IDENTITY:
             return False
         came = self._came_of(before, LOST)
@@ -199,7 +199,7 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _pairs(before: Any, after: Any) -> Iterator[tuple[Any, Any]]:
-    """Yields an object and what came of it, and so for the first items of a list or a dict."""
+    """Yields an object and its loaded counterpart, and those of the items of a list or a dict."""
     yield before, after
     if type(before) is not type(after):
         return

@@ -90,7 +90,7 @@ def _recipe(items: list[Any], size: int, count: int) -> Recipe | None:
     added = set(first)
     rest: list[int] = []
     for at in range(len(items)):
-        # An item is added after those that have the entries which are tried before its own.
+        # An item is added after the items that take the entries tried before its own.
         waiting = [at]
         while waiting:
             if (at := waiting[-1]) in added:

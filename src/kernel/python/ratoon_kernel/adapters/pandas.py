@@ -348,7 +348,7 @@ def _restore_options(options: dict[str, Any]) -> None:
 
 
 def _accessors() -> dict[str, tuple[Any, ...]]:
-    """Returns the accessors that cells have registered, by an expression for each."""
+    """Returns the accessors that cells have registered, by the name of each in pandas."""
     pandas = sys.modules.get("pandas")
     found = {}
     for kind in ("DataFrame", "Series", "Index") if pandas is not None else ():
@@ -366,7 +366,7 @@ def _restore_accessor(kind: str, name: str, accessor: Any) -> None:
 
 
 def _dtypes() -> dict[str, tuple[Any, ...]]:
-    """Returns the extension dtypes that cells have registered, by an expression for each."""
+    """Returns the extension dtypes that cells have registered, by the code that registers each."""
     base = sys.modules.get("pandas.core.dtypes.base")
     known = base._registry.dtypes if base is not None else ()
     return {

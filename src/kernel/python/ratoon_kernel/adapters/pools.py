@@ -181,7 +181,7 @@ def _reduce_later(made: Any, _: object) -> Reduced:
 
 
 _NO_WORKERS = (
-    "the processes of this pool belong to the line that started them, not to its branches:"
+    "the processes of this pool belong to the lineage that started them, not to its branches:"
     " create a new pool in this branch"
 )
 
