@@ -8,10 +8,10 @@ const node = { id: 'run', run: { exec_id: 'run' }, state: null, isFailedLeaf: tr
 /** @param {string} scope */
 function handsOf(scope) {
     const forgotten = [];
-    const clipboard = { forgetAttempt: (run) => forgotten.push(run) };
+    const edits = { forgetAttempt: (run) => forgotten.push(run) };
     const page = { mayRun: scope !== 'view', scope, here: 'initial', attempt: null };
     /** @type {any} */
-    const hands = { page, controller: { clipboard } };
+    const hands = { page, controller: { edits } };
     return { hands, forgotten };
 }
 
