@@ -170,7 +170,7 @@ fn a_cell_is_corrected_at_its_state_and_a_long_output_is_cut() {
         ("run", json!({"at": "initial", "code": "1", "to": 1}), "unknown field `to`"),
         ("run", json!({"at": "initial", "code": "1", "wait_s": 90}), "between 0 and 30"),
         ("run_many", json!({"at": "initial", "code": "1"}), "not clear"),
-        ("peek", json!({"state": "initial"}), "not clear"),
+        ("peek", json!({"state": "initial"}), "neither `expr` nor `names`"),
         ("read_run", json!({"run": "none"}), "there is none"),
         ("history", json!({"notebook": "none"}), "no notebook of this name"),
     ] {

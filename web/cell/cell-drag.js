@@ -2,17 +2,10 @@
 // Drags drafts by the handle on their rail, with mouse, pen or touch. The keys that move
 // drafts are in commands/key-bindings.js.
 
-import { html } from '../vendor/preact.js';
-import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
-import { GripIcon } from '../ui/icons.js';
-
 /** A drag this near to the top or bottom edge scrolls the page, in px. */
 const EDGE = 60;
 /** The maximum scroll speed, in px per frame. */
 const FASTEST = 14;
-
-export const DragHandle = () =>
-    html`<span class="drag-handle" data-grip title=${WORDS.drag} aria-hidden="true"><${GripIcon} /></span>`;
 
 export class CellDrag {
     /**

@@ -11,12 +11,22 @@ import { duration, firstLine } from '../text/format.js';
 import { WORDS } from '../shell/words.js';
 import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
 import { Crash } from './crash.js';
-import { DragHandle } from './cell-drag.js';
 import { menuOf } from './cell-menu.js';
 import { cellName, editorName } from './cell-name.js';
 import { foldedCode } from './folds.js';
 import { Editor } from '../editor/editor.js';
-import { BackIcon, DownIcon, GraphIcon, MoreIcon, OnIcon, PlusIcon, RunIcon, StopIcon } from '../ui/icons.js';
+import { EDITOR_WORDS } from '../editor/editor-words.js';
+import {
+    BackIcon,
+    DownIcon,
+    GraphIcon,
+    GripIcon,
+    MoreIcon,
+    OnIcon,
+    PlusIcon,
+    RunIcon,
+    StopIcon,
+} from '../ui/icons.js';
 import { ResidencyNotice, ResidencyLine } from '../checkpoints/residency-view.js';
 import { ROW_WORDS } from '../sweep/row-words.js';
 import { showSweep } from '../sweep/sweep-commands.js';
@@ -196,7 +206,13 @@ export class Cell extends Component {
                     }</span>
                     <span class="node" aria-hidden="true"></span>
                     ${section && section.count > 0 && html`<${SectionTwist} section=${section} controller=${controller} />`}
-                    ${mayRun && cell.kind === 'draft' && !cell.isFresh && html`<${DragHandle} />`}
+                    ${
+                        mayRun &&
+                        cell.kind === 'draft' &&
+                        !cell.isFresh &&
+                        html`<span class="drag-handle" data-grip title=${EDITOR_WORDS.drag}
+                        aria-hidden="true"><${GripIcon} /></span>`
+                    }
                 </div>
                 <div class="cell-body">
                     ${
@@ -324,18 +340,19 @@ function InsertHere({ cell, controller }) {
  * @param {{cell: CellData, isOpen: boolean, isStopping: boolean, controller: Acts, of: Cell}} props
  */
 function Tools({ cell, isOpen, isStopping, controller, of }) {
+    const { runs } = controller;
     const stop = isStopping ? [WORDS.stopHard, WORDS.stopHardHint] : [WORDS.stop, WORDS.stopHint];
     return html`
         <div class="tools">
             ${
                 isOpen
                     ? html`<button class="tool" data-stop title=${stop[1]}
-                        onClick=${(/** @type {MouseEvent} */ event) => controller.runs.onStopPressed(cell, event)}>
+                        onClick=${(/** @type {MouseEvent} */ event) => runs.onStopPressed(cell, event)}>
                         <${StopIcon} />${stop[0]}</button>`
                     : !isText(cell) &&
                       cell.kind !== 'attempt' &&
                       html`<button class="tool" data-run title=${`${WORDS.run} (Ctrl-Enter)`}
-                          onClick=${(/** @type {MouseEvent} */ event) => controller.runs.onRunPressed(of, event)}>
+                          onClick=${(/** @type {MouseEvent} */ event) => runs.onRunPressed(of, event)}>
                           <${RunIcon} />${WORDS.run}</button>`
             }
             ${

@@ -1,6 +1,6 @@
 // @ts-check
-// Changes the cells of the notebook: insert, delete, copy, paste, move, split, merge, turn into text
-// or code. Acts on one cell or on the selected cells, and moves the focus.
+// Changes the cells of the notebook: inserts, deletes, copies, pastes, moves, splits, merges, and
+// turns them into text or code. Acts on one cell or on the selected ones, and moves the focus.
 
 import { CellOperations, originOf } from './cell-operations.js';
 import { ClipboardHistory } from './clipboard-history.js';

@@ -15,7 +15,7 @@ const FREE = 24;
 
 export class Focus {
     /**
-     * @param {import('./cell-page.js').CellPage} page
+     * @param {import('./section-folds.js').CellPage} page
      * @param {import('./section-folds.js').SectionFolds} sections
      */
     constructor(page, sections) {

@@ -6,9 +6,15 @@ import { foldedSections } from './folds.js';
 import { hiding, sectionsOf } from '../notebook/sections.js';
 
 /** @typedef {import('../notebook/cell-list.js').Cell} CellData */
+/**
+ * @typedef {object} CellPage What the sections, the focus and the selection need from the page.
+ * @property {() => CellData[]} cells the cells shown
+ * @property {{paintNow: () => void}} host
+ * @property {{onMoved: () => void}} presence
+ */
 
 export class SectionFolds {
-    /** @param {import('./cell-page.js').CellPage} page */
+    /** @param {CellPage} page */
     constructor(page) {
         this.page = page;
     }

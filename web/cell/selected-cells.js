@@ -11,7 +11,7 @@ import { Selection } from './selection.js';
 
 export class SelectedCells {
     /**
-     * @param {import('./cell-page.js').CellPage} page
+     * @param {import('./section-folds.js').CellPage} page
      * @param {import('./section-folds.js').SectionFolds} sections
      * @param {import('./focus.js').Focus} focus
      */

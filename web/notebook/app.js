@@ -12,7 +12,6 @@ import { NOTEBOOK_WORDS } from '../home/notebook-words.js';
 import { WORDS } from '../shell/words.js';
 import { Cell } from '../cell/cell.js';
 import { copyText } from '../ui/copy.js';
-import { CellDrag } from '../cell/cell-drag.js';
 import { DropOverlay, elementAt, watchDrops } from '../ui/file-drop.js';
 import { FollowingBar } from '../presence/avatars.js';
 import { FollowOutput } from './follow-output.js';
@@ -118,7 +117,6 @@ export class App extends Component {
             this.controller.selected.onFocusIn(/** @type {Element} */ (event.target)),
         );
         this.#watchActs();
-        if (this.main) new CellDrag(this.main, this.controller);
         watchDrops(
             (at, types) => {
                 const over = at && this.#overWhat(at, types);
@@ -146,6 +144,9 @@ export class App extends Component {
         for (const look of /** @type {const} */ (['wheel', 'touchmove', 'pointerdown']))
             this.main?.addEventListener(look, () => this.#leave(), { passive: true });
         this.componentDidUpdate();
+        whenLoaded('cellDrag', ({ CellDrag }) => {
+            if (this.main) new CellDrag(this.main, this.controller);
+        });
         whenLoaded('lint', ({ CodeProblems }) => {
             this.controller.problems = new CodeProblems(this.controller);
         });

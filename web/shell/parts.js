@@ -6,6 +6,7 @@ export const PARTS = {
     agents: () => import('../agents/agents-view.js'),
     attachPictures: () => import('../files/attach-pictures.js'),
     branches: () => import('../branches/branches-dialog.js'),
+    cellDrag: () => import('../cell/cell-drag.js'),
     compare: () => import('../compare/compare-view.js'),
     dropped: () => import('../notebook/dropped-files.js'),
     files: () => import('../files/files-pane.js'),

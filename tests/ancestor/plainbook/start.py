@@ -5,8 +5,13 @@ usage: start.py NOTEBOOK --port PORT     prints the token that plainbook's page 
 """
 
 import re
+import signal
 import sys
 import types
+
+# The interrupt that ends it, and its kernel with it. A shell that starts the tests in the background
+# makes its processes ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Replaces the modules that plainbook needs only for real AI providers.
 for name in ("anthropic", "openai", "google", "google.genai", "google.cloud", "google.oauth2"):

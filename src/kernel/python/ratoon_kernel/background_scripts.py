@@ -54,6 +54,6 @@ def _loop(shell: Any) -> Any:
 
 def _refuse(*_: object, **__: object) -> NoReturn:
     raise RuntimeError(
-        "this program in the background belongs to the lineage that started it, not to its branches:"
-        " start it again in this branch"
+        "this program in the background belongs to the lineage that started it, not to its"
+        " branches: start it again in this branch"
     )

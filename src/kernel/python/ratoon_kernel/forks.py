@@ -397,8 +397,8 @@ def _note_watchdogs() -> None:
         if _watchdog_is_lost:
             raise RuntimeError(
                 "faulthandler's watchdog was set in an earlier state, and a branch of that state"
-                " cannot set it again: call faulthandler.cancel_dump_traceback_later() at the end of"
-                " the cell that set it, and run that cell and the later ones again"
+                " cannot set it again: call faulthandler.cancel_dump_traceback_later() at the end"
+                " of the cell that set it, and run that cell and the later ones again"
             )
         begin(timeout, repeat, *args, **kwargs)
         _watchdog_ends = (
