@@ -9,8 +9,8 @@ import signal
 import sys
 import types
 
-# The interrupt that ends it, and its kernel with it. A shell that starts the tests in the background
-# makes its processes ignore it.
+# The interrupt that ends it, and its kernel with it. A shell that starts the tests in the
+# background makes its processes ignore it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Replaces the modules that plainbook needs only for real AI providers.
