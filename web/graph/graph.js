@@ -16,7 +16,7 @@ import {
     goToClicked,
     shortActionsOf,
 } from './node-actions.js';
-import { StateCard } from './state-card.js';
+import { LazyPart } from '../shell/lazy-parts.js';
 import { PaneResize } from './pane-resize.js';
 import { GraphHeader } from './graph-header.js';
 import { showBranches } from '../compare/compare-commands.js';
@@ -66,6 +66,8 @@ export const graphStamp = (page) =>
         [...page.pendingDeletion],
         comparedIn(page),
     ].join(' ');
+
+const stateCard = (/** @type {typeof import('./state-card.js')} */ part) => part.StateCard;
 
 /** @extends {Component<GraphProps, GraphState>} */
 export class Graph extends Component {
@@ -540,7 +542,8 @@ export class Graph extends Component {
         return (
             row &&
             !row.fold &&
-            html`<${StateCard} takesFocus=${this.wantsCard} row=${row} anchor=${{ right, top }}
+            html`<${LazyPart} of="stateCard" view=${stateCard} page=${page} onFailed=${() => this.hideCard()}
+                takesFocus=${this.wantsCard} row=${row} anchor=${{ right, top }}
                 people=${othersByState(page).get(id) ?? []}
                 actions=${shortActionsOf(this.actionContext, row.node)}
             close=${(/** @type {boolean} */ takesFocus) => this.hideCard(takesFocus)}

@@ -19,6 +19,7 @@ import { keepPointerSteady } from './steady-pointer.js';
 import { Graph, graphStamp } from '../graph/graph.js';
 import { Header, openPython } from './header.js';
 import { NotebookGone } from './notebook-gone.js';
+import { CellDrag } from '../cell/cell-drag.js';
 import { CellController } from '../cell/cell-controller.js';
 import { keepHistories } from '../editor/typing-history.js';
 import { LazyPart, preloadParts, whenLoaded, withPart } from '../shell/lazy-parts.js';
@@ -117,6 +118,7 @@ export class App extends Component {
             this.controller.selected.onFocusIn(/** @type {Element} */ (event.target)),
         );
         this.#watchActs();
+        if (this.main) new CellDrag(this.main, this.controller);
         watchDrops(
             (at, types) => {
                 const over = at && this.#overWhat(at, types);
@@ -144,9 +146,6 @@ export class App extends Component {
         for (const look of /** @type {const} */ (['wheel', 'touchmove', 'pointerdown']))
             this.main?.addEventListener(look, () => this.#leave(), { passive: true });
         this.componentDidUpdate();
-        whenLoaded('cellDrag', ({ CellDrag }) => {
-            if (this.main) new CellDrag(this.main, this.controller);
-        });
         whenLoaded('lint', ({ CodeProblems }) => {
             this.controller.problems = new CodeProblems(this.controller);
         });
