@@ -2,6 +2,8 @@
 // Drags drafts by the handle on their rail, with mouse, pen or touch. The keys that move
 // drafts are in commands/key-bindings.js.
 
+import { cellElement, keyOf } from './focus.js';
+
 /** A drag this near to the top or bottom edge scrolls the page, in px. */
 const EDGE = 60;
 /** The maximum scroll speed, in px per frame. */
@@ -30,12 +32,12 @@ export class CellDrag {
     /** @param {PointerEvent} event */
     #begin(event) {
         const grip = /** @type {Element} */ (event.target).closest('[data-grip]');
-        const view = this.controller.focus.views.get(grip?.closest('.cell')?.getAttribute('data-cell') ?? '');
+        const view = this.controller.focus.views.get(keyOf(grip) ?? '');
         if (!grip || !view || event.button !== 0 || view.props.cell.kind !== 'draft') return;
         const ids = this.controller.edits.draggedWith(view);
         const { on } = view.props.cell.draft;
         const order = this.controller.page.cells().flatMap((cell) => {
-            const element = document.querySelector(`[data-cell="${CSS.escape(cell.key)}"]`);
+            const element = cellElement(cell.key);
             return cell.kind === 'draft' && !cell.isFresh && cell.draft.on === on && element
                 ? [{ id: cell.draft.id, element }]
                 : [];

@@ -13,6 +13,7 @@ import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
 import { Crash } from './crash.js';
 import { menuOf } from './cell-menu.js';
 import { cellName, editorName } from './cell-name.js';
+import { cellElement } from './focus.js';
 import { foldedCode } from './folds.js';
 import { Editor } from '../editor/editor.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
@@ -123,9 +124,7 @@ export class Cell extends Component {
         };
         if (isText(this.props.cell) && !this.state.isEditing) this.setState({ isEditing: true }, focus);
         else focus();
-        document
-            .querySelector(`[data-cell="${CSS.escape(this.props.cell.key)}"]`)
-            ?.scrollIntoView({ block: 'nearest' });
+        cellElement(this.props.cell.key)?.scrollIntoView({ block: 'nearest' });
     }
 
     /** Whether the cell shows one line in place of its code. */

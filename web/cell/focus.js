@@ -236,15 +236,19 @@ export class Focus {
      * @param {boolean} [asCell] whether to focus the cell, not its editor
      */
     fresh(asCell = false) {
-        const fresh = this.page.cells().findLast((cell) => cell.kind === 'draft' && cell.isFresh);
+        const fresh = this.#freshCell();
         if (fresh && asCell) this.cell(fresh.key);
         else if (fresh) this.views.get(fresh.key)?.focus();
     }
 
     /** Focuses the editor of the empty cell at the end. Only typing then scrolls to it. */
     freshInPlace() {
-        const fresh = this.page.cells().findLast((cell) => cell.kind === 'draft' && cell.isFresh);
+        const fresh = this.#freshCell();
         if (fresh) this.views.get(fresh.key)?.editor?.focus();
+    }
+
+    #freshCell() {
+        return this.page.cells().findLast((cell) => cell.kind === 'draft' && cell.isFresh);
     }
 
     /**
@@ -270,8 +274,8 @@ export class Focus {
     restore({ key, caret }) {
         if (key === 'graph') document.getElementById('graph')?.focus();
         else {
-            const isFresh = (/** @type {CellData} */ cell) => cell.kind === 'draft' && cell.isFresh;
-            const cell = this.page.cells().find((one) => (key === 'fresh' ? isFresh(one) : one.key === key));
+            const cell =
+                key === 'fresh' ? this.#freshCell() : this.page.cells().find((one) => one.key === key);
             const view = cell && this.views.get(cell.key);
             if (caret) view?.focus('keep', caret);
             else if (cell) this.cell(cell.key);
@@ -289,5 +293,5 @@ export const keyOf = (inside) => inside?.closest('.cell')?.getAttribute('data-ce
 /** Whether an element is disabled, and so receives no key events. @param {Element} one */
 const isDisabled = (one) => one.matches(':disabled');
 
-/** @param {string} key @returns {HTMLElement | null} */
-const cellElement = (key) => document.querySelector(`[data-cell="${CSS.escape(key)}"]`);
+/** The element of a cell. @param {string} key @returns {HTMLElement | null} */
+export const cellElement = (key) => document.querySelector(`[data-cell="${CSS.escape(key)}"]`);

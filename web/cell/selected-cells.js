@@ -55,10 +55,9 @@ export class SelectedCells {
 
     all() {
         const cells = this.sections.shownCells();
-        this.selection.anchor = cells[0]?.key ?? null;
-        this.selection.head = this.focus.last?.key ?? null;
-        const last = cells.at(-1);
-        if (!last) return;
+        const [first, last] = [cells[0], cells.at(-1)];
+        if (!first || !last) return;
+        this.selection.anchor = first.key;
         this.selection.head = last.key;
         this.focus.cell(last.key);
         this.show(cells);
