@@ -1,6 +1,7 @@
 //! Outputs of runs, in nbformat's shapes (nbformat 4.5, "Code cell outputs"). On the page,
 //! `web/outputs/mime.js` chooses how an output is shown.
 
+use super::RunStatus;
 use super::size::value_size;
 use super::widget::Widgets;
 use schemars::JsonSchema;
@@ -150,6 +151,16 @@ impl Cause {
             Self::WorkerRefused => "WorkerRefused",
         }
     }
+
+    fn status(self) -> RunStatus {
+        match self {
+            Self::Interrupt | Self::RunAborted | Self::RunTimeout | Self::RunOutOfMemory => {
+                RunStatus::Interrupted
+            }
+            Self::KernelDied => RunStatus::Crashed,
+            _ => RunStatus::Error,
+        }
+    }
 }
 
 impl RunError {
@@ -163,6 +174,11 @@ impl RunError {
     pub fn raised(ename: &str, evalue: impl Into<String>) -> Self {
         let (ename, evalue) = (ename.to_owned(), evalue.into());
         Self { ename, evalue, traceback: Vec::new(), cause: None }
+    }
+
+    /// The status of a run that ended with the error.
+    pub fn status(&self) -> RunStatus {
+        self.cause.map_or(RunStatus::Error, Cause::status)
     }
 
     /// The error with the fields of nbformat only.

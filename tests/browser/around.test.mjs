@@ -318,6 +318,14 @@ test(
         await becomes(entries, ['1 One', '2 x = 0', '2 Two', '3 x = 1', '1 Three', '2 x = 2 *']);
         await page.locator('.outline-entry', { hasText: 'One' }).click();
         await focused([0, 'cell']);
+
+        // Below a collapsed section at the end is the empty cell, so no other is added.
+        await page.locator('.cell').nth(4).focus();
+        await page.keyboard.press('ArrowLeft');
+        await becomes(visible, all.slice(0, -1));
+        await page.keyboard.press('b');
+        await focused([6, 'cell']);
+        assert.equal(await page.locator('.cell').count(), 7);
         await page.getByRole('button', { name: 'Variables' }).click();
         await page.waitForSelector('.outline-pane', { state: 'detached' });
     },

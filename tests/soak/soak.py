@@ -364,7 +364,7 @@ class Soak:
             None: "ok",
             **dict.fromkeys(("KeyboardInterrupt", "RunTimeout", "RunAborted"), "interrupted"),
         }
-        by_name |= dict.fromkeys(("KernelDied", "StateLost"), "crashed")
+        by_name["KernelDied"] = "crashed"
         wish.status = by_name.get(wish.ename, "error")
         if wish.ename in ("StateNotFound", "StateLost") and not said["output"]:
             wish.status = "refused"

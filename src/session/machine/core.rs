@@ -8,14 +8,13 @@
 use super::due::Due;
 use super::duty::{Doing, Duty, Head};
 use super::effect::{Alarm, Effect, Killed, Ticket};
-use super::outcome::Outcome;
 use super::processes::{Origin, Processes};
 use super::timeouts::{LOAD_TIMEOUT, READY_TIMEOUT, START_TIMEOUT};
 use super::uses::Uses;
 use crate::kernel::{Load, ProcId};
 use crate::notebook::{
     Checkpoint, Digests, Event, ExecId, Fact, Form, Live, Notebook, Reply, Residency, RestoredFrom, Run,
-    Saving, State, StateId, StateRef,
+    RunError, Saving, State, StateId, StateRef,
 };
 use crate::problem::{Kind, Problem};
 use indexmap::IndexSet;
@@ -33,7 +32,7 @@ pub(super) enum FollowUp {
     /// Begin a run that has waited, if the run's state can still be run against.
     Resume(ExecId),
     /// End a run because the process or load that it waited for has failed.
-    End(ExecId, Outcome),
+    Fail(ExecId, RunError),
     /// Write the next checkpoint if one is due and no cell is about to run.
     SaveNext,
     /// Tell the merges that wait for a state's digests.

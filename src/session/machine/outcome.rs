@@ -1,46 +1,25 @@
-//! How cells and runs end.
+//! Why runs fail, and what a head reports when its cell has ended.
 
 use crate::kernel::Exit;
-use crate::notebook::{Cause, RunError, RunStatus};
+use crate::notebook::{Cause, RunError};
 
 /// The error of a run that had not ended when the server stopped.
 pub(super) const STOPPED: &str = "interrupted by server stop";
 
-/// How a run ends: its status and its error.
-#[derive(Debug)]
-pub(super) enum Outcome {
-    Ok,
-    Error(RunError),
-    Interrupted(RunError),
-    Crashed(RunError),
+/// The run waited for a state that will never exist.
+pub(super) fn aborted(why: &str) -> RunError {
+    RunError::of(Cause::RunAborted, why)
 }
 
-impl Outcome {
-    /// The run waited for a state that will never exist.
-    pub(super) fn aborted(why: &str) -> Self {
-        Self::Interrupted(RunError::of(Cause::RunAborted, why))
-    }
+/// No process could be created for the run.
+pub(super) fn fork_failed(why: &str) -> RunError {
+    RunError::of(Cause::ForkFailed, why)
+}
 
-    /// No process could be created for the run.
-    pub(super) fn fork_failed(why: &str) -> Self {
-        Self::Error(RunError::of(Cause::ForkFailed, why))
-    }
-
-    /// The operating system refused to create another process.
-    pub(super) fn fork_refused(why: &str) -> Self {
-        let why = format!("{why}. Nothing has run: end other cells or programs, then try again");
-        Self::Error(RunError::of(Cause::ForkRefused, why))
-    }
-
-    /// The status and the error of the run.
-    pub(super) fn into_parts(self) -> (RunStatus, Option<RunError>) {
-        match self {
-            Self::Ok => (RunStatus::Ok, None),
-            Self::Error(error) => (RunStatus::Error, Some(error)),
-            Self::Interrupted(error) => (RunStatus::Interrupted, Some(error)),
-            Self::Crashed(error) => (RunStatus::Crashed, Some(error)),
-        }
-    }
+/// The operating system refused to create another process.
+pub(super) fn fork_refused(why: &str) -> RunError {
+    let why = format!("{why}. Nothing has run: end other cells or programs, then try again");
+    RunError::of(Cause::ForkRefused, why)
 }
 
 /// A head's report when its cell has ended.

@@ -8,7 +8,7 @@
 use super::core::{Core, FollowUp, not_found};
 use super::duty::{Doing, Duty};
 use super::effect::{Effect, Killed, Ticket};
-use super::outcome::{CellReport, Outcome};
+use super::outcome::CellReport;
 use super::processes::Origin;
 use super::timeouts::READY_TIMEOUT;
 use super::transfers;
@@ -78,7 +78,7 @@ impl Replays {
             Ok(replay) => replay.runs.push(exec_id.clone()),
             Err(refused) => {
                 let error = RunError::of(Cause::ReplayFailed, format!("{}; {}", refused.why, refused.how));
-                core.follow_up(FollowUp::End(exec_id.clone(), Outcome::Error(error)));
+                core.follow_up(FollowUp::Fail(exec_id.clone(), error));
             }
         }
     }
@@ -230,7 +230,7 @@ impl Replays {
             self.failed(core, &waiting, why);
         }
         for run in replay.runs {
-            core.follow_up(FollowUp::End(run, Outcome::Error(RunError::of(Cause::ReplayFailed, why))));
+            core.follow_up(FollowUp::Fail(run, RunError::of(Cause::ReplayFailed, why)));
         }
     }
 

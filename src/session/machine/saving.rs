@@ -9,7 +9,7 @@
 use super::core::{Core, FollowUp, not_found};
 use super::duty::Duty;
 use super::effect::{Alarm, Effect, Ticket};
-use super::outcome::Outcome;
+use super::outcome;
 use super::processes::Origin;
 use crate::kernel::{Contents, ProcId};
 use crate::notebook::{
@@ -446,7 +446,7 @@ impl Saver {
                 "branches of this state are loaded from its checkpoint, and the checkpoint could not be \
                  written: {why}. Run its cells again, or choose \"Branch from memory\" in the state's menu"
             );
-            core.follow_up(FollowUp::End(run, Outcome::fork_failed(&why)));
+            core.follow_up(FollowUp::Fail(run, outcome::fork_failed(&why)));
         }
     }
 
@@ -509,7 +509,7 @@ impl Saver {
             core.answer_all(writing.request.tickets, &gone);
         }
         for run in self.runs.remove(id).unwrap_or_default() {
-            core.follow_up(FollowUp::End(run, Outcome::fork_failed(why)));
+            core.follow_up(FollowUp::Fail(run, outcome::fork_failed(why)));
         }
     }
 

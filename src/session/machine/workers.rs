@@ -7,7 +7,7 @@
 
 use super::core::Core;
 use super::effect::{Effect, Serial};
-use super::outcome::{CellReport, Outcome};
+use super::outcome::CellReport;
 use super::runs::Runs;
 use crate::notebook::{
     Cause, Checkpoint, Dispatch, ExecId, Fact, Output, OutputChange, Residency, RunError, RunStatus,
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 /// these end.
 #[derive(Debug, Default)]
 pub(super) struct Workers {
-    arriving: BTreeMap<StateId, (ExecId, Serial, Outcome)>,
+    arriving: BTreeMap<StateId, (ExecId, Serial, Result<(), RunError>)>,
 }
 
 impl Workers {
@@ -61,7 +61,7 @@ impl Workers {
             WorkerReport::Began { node } => began(core, exec_id, node),
             WorkerReport::Outputs(change) => change_outputs(core, exec_id, change),
             WorkerReport::Ended(result) => self.ended(core, runs, exec_id, serial, *result),
-            WorkerReport::Failed(error) => runs.end(core, exec_id, Outcome::Error(error)),
+            WorkerReport::Failed(error) => runs.fail(core, exec_id, error),
         }
     }
 
@@ -75,13 +75,7 @@ impl Workers {
     ) {
         let WorkerResult { node, status, error, outputs, metric, duration_ms, state, .. } = result;
         let unknown = || RunError::of(Cause::WorkerFailed, "its worker gave no reason");
-        let error = error.unwrap_or_else(unknown);
-        let outcome = match status {
-            RunStatus::Ok => Outcome::Ok,
-            RunStatus::Interrupted => Outcome::Interrupted(error),
-            RunStatus::Crashed => Outcome::Crashed(error),
-            _ => Outcome::Error(error),
-        };
+        let ending = if status == RunStatus::Ok { Ok(()) } else { Err(error.unwrap_or_else(unknown)) };
         began_at_last(core, exec_id, duration_ms.unwrap_or_default());
         replace_outputs(core, exec_id, outputs);
         if let Some(run) = core.notebook.run_mut(exec_id) {
@@ -90,8 +84,8 @@ impl Workers {
             run.metric = metric;
         }
         runs.note_duration(exec_id, duration_ms);
-        let Some(left) = state else { return runs.end(core, exec_id, outcome) };
-        let partial = !matches!(outcome, Outcome::Ok);
+        let Some(left) = state else { return runs.end(core, exec_id, ending) };
+        let partial = ending.is_err();
         let report = CellReport {
             exec_count: left.exec_count,
             warnings: left.warnings,
@@ -99,20 +93,20 @@ impl Workers {
             is_alone: false,
         };
         let Some(id) = runs.add_state(core, exec_id, report, partial, Residency::Replay) else {
-            return runs.end(core, exec_id, outcome);
+            return runs.end(core, exec_id, ending);
         };
         let parent = core.notebook.state(&id).and_then(|state| state.parent.clone());
         // The result's signature covers the digest of the manifest, so this install may sign the
         // checkpoint as its own.
         let checkpoint = Checkpoint { is_trusted: true, state_id: id.clone(), ..left.checkpoint };
         core.emit(Effect::Keep { state: id.clone(), parent, checkpoint: Box::new(checkpoint) });
-        self.arriving.insert(id, (exec_id.clone(), serial, outcome));
+        self.arriving.insert(id, (exec_id.clone(), serial, ending));
     }
 
     /// Ends the run of a state when the store has added the state's checkpoint. If the store could
     /// not add it, the state comes back by a replay.
     pub(super) fn kept(&mut self, core: &mut Core, runs: &mut Runs, id: &StateId, failure: Option<&str>) {
-        let Some((exec_id, serial, outcome)) = self.arriving.remove(id) else { return };
+        let Some((exec_id, serial, ending)) = self.arriving.remove(id) else { return };
         if !runs.is_still(&exec_id, serial) {
             return;
         }
@@ -120,7 +114,7 @@ impl Workers {
             let warning = format!("its checkpoint could not be stored, so it comes back by a replay: {why}");
             core.warn_run(&exec_id, warning);
         }
-        runs.end(core, &exec_id, outcome);
+        runs.end(core, &exec_id, ending);
     }
 
     /// Forgets the results, because the notebook is reset.

@@ -5,7 +5,7 @@ use crate::kernel::ProcId;
 use crate::notebook::{Base, Cause, ExecId, Residency, RunError, StateId};
 use crate::session::machine::duty::Doing;
 use crate::session::machine::effect::Alarm;
-use crate::session::machine::outcome::Outcome;
+use crate::session::machine::outcome;
 use crate::session::machine::parts::Parts;
 use crate::session::machine::placement;
 use crate::session::machine::replay;
@@ -62,7 +62,7 @@ fn begin_at_workers(parts: &mut Parts, exec_id: &ExecId, id: &StateId) {
         }
         Err(lost) => format!("{}: {}", lost.why, lost.how),
     };
-    parts.runs.end(&mut parts.core, exec_id, Outcome::Error(RunError::of(Cause::StateLost, why)));
+    parts.runs.fail(&mut parts.core, exec_id, RunError::of(Cause::StateLost, why));
 }
 
 pub(in crate::session::machine) fn may_begin(parts: &Parts) -> bool {
@@ -135,15 +135,15 @@ fn no_head(parts: &mut Parts, exec_id: &ExecId, state: &StateId) {
     if parts.runs.may_replay(exec_id) {
         return parts.replays.wait(core, exec_id, state);
     }
-    let outcome = if core.processes.has_head_at(state) {
+    let error = if core.processes.has_head_at(state) {
         // The state could not be frozen, and its head has not yet reported that it refuses to
         // run a cell.
         let why = core.processes.refusal_at(state).unwrap_or("its process is being restored");
-        Outcome::fork_refused(&format!("the state could not be kept: {why}"))
+        outcome::fork_refused(&format!("the state could not be kept: {why}"))
     } else {
-        Outcome::Crashed(RunError::of(Cause::StateLost, format!("the process of state {state} has ended")))
+        RunError::of(Cause::StateLost, format!("the process of state {state} has ended"))
     };
-    parts.runs.end(core, exec_id, outcome);
+    parts.runs.fail(core, exec_id, error);
 }
 
 /// Handles a run whose head was never made. The run ends, or begins again if the process that
@@ -160,8 +160,8 @@ pub(in crate::session::machine) fn begin_again(
         parts.core.left(at);
         return begin(parts, exec_id, at);
     }
-    let outcome = Outcome::fork_failed("the forked process died before it was ready");
-    parts.runs.end(&mut parts.core, exec_id, outcome);
+    let error = outcome::fork_failed("the forked process died before it was ready");
+    parts.runs.fail(&mut parts.core, exec_id, error);
 }
 
 /// Begins the runs that have waited for a state to be loaded.
@@ -176,6 +176,6 @@ pub(in crate::session::machine) fn resume(parts: &mut Parts, exec_id: &ExecId) {
     let Some(Base::State(state)) = parts.core.notebook.run(exec_id).map(|r| r.on.clone()) else { return };
     match runs::resolve(&parts.core, Base::State(state.clone()), parts.runs.may_replay(exec_id)) {
         Ok(_) => begin(parts, exec_id, &state),
-        Err(refused) => parts.runs.end(&mut parts.core, exec_id, Outcome::aborted(&refused.why)),
+        Err(refused) => parts.runs.fail(&mut parts.core, exec_id, outcome::aborted(&refused.why)),
     }
 }

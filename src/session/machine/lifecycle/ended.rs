@@ -2,10 +2,10 @@
 
 use super::sweeping::release_rows;
 use crate::kernel::{Exit, How, ProcId, Remains};
-use crate::notebook::ExecId;
+use crate::notebook::{ExecId, RunError};
 use crate::session::machine::effect::Effect;
 use crate::session::machine::held::NotHeld;
-use crate::session::machine::outcome::{CellReport, Outcome};
+use crate::session::machine::outcome::CellReport;
 use crate::session::machine::parts::Parts;
 
 /// Handles a head's report that its cell has ended.
@@ -29,29 +29,29 @@ pub(in crate::session::machine) fn ended(
     match how {
         How::Ok if parts.core.notebook.is_passing(&exec_id) => {
             parts.core.discard(head);
-            parts.runs.end(&mut parts.core, &exec_id, Outcome::Ok);
+            parts.runs.end(&mut parts.core, &exec_id, Ok(()));
         }
-        How::Ok => leave_state(parts, head, &exec_id, report, None),
+        How::Ok => leave_state(parts, head, &exec_id, report, Ok(())),
         How::Refused => parts.runs.head_refused(&mut parts.core, head, &exec_id),
         How::Error(error) => {
-            let outcome = parts.runs.judge(&parts.core, &exec_id, error);
-            failed(parts, head, &exec_id, report, remains, outcome);
+            let error = parts.runs.judge(&parts.core, &exec_id, error);
+            failed(parts, head, &exec_id, report, remains, error);
         }
     }
 }
 
-/// Ends a run that leaves a state, which its head then freezes. If `error` is given, the state
-/// is partial.
+/// Ends a run that leaves a state, which its head then freezes. If the run failed, the state is
+/// partial.
 fn leave_state(
     parts: &mut Parts,
     head: ProcId,
     exec_id: &ExecId,
     report: CellReport,
-    error: Option<Outcome>,
+    ending: Result<(), RunError>,
 ) {
     let core = &mut parts.core;
-    let state = parts.runs.leave_state(core, head, exec_id, report, error.is_some());
-    parts.runs.end(core, exec_id, error.unwrap_or(Outcome::Ok));
+    let state = parts.runs.leave_state(core, head, exec_id, report, ending.is_err());
+    parts.runs.end(core, exec_id, ending);
     // Many rows of a sweep are not kept. Their states are never frozen, which saves a fork.
     release_rows(parts);
     if let Some(state) = state.filter(|state| parts.core.processes.at(head) == Some(state)) {
@@ -68,7 +68,7 @@ pub(in crate::session::machine) fn failed(
     exec_id: &ExecId,
     report: CellReport,
     remains: Remains,
-    outcome: Outcome,
+    error: RunError,
 ) {
     let core = &mut parts.core;
     // A passing run leaves no state, so it leaves no partial state either.
@@ -76,12 +76,12 @@ pub(in crate::session::machine) fn failed(
     let why = match remains {
         Remains::Unchanged | Remains::Set if parts.runs.keeps_on_error(exec_id) => {
             core.emit(Effect::EndStarted(head));
-            return leave_state(parts, head, exec_id, report, Some(outcome));
+            return leave_state(parts, head, exec_id, report, Err(error));
         }
         Remains::Set => {
             let is_held = parts.held.hold(core, head, exec_id, report);
             parts.memory.wake_to_measure(core, &parts.held);
-            parts.runs.end(core, exec_id, outcome);
+            parts.runs.fail(core, exec_id, error);
             if is_held {
                 // The last effect, because `Input::HeadStopped` can follow at once, and the
                 // events that it causes must be published after the end of the run.
@@ -96,7 +96,7 @@ pub(in crate::session::machine) fn failed(
     parts.held.note(core, exec_id, why);
     core.emit(Effect::EndRun(head));
     core.discard(head);
-    parts.runs.end(core, exec_id, outcome);
+    parts.runs.fail(core, exec_id, error);
 }
 
 pub(in crate::session::machine) fn head_died(parts: &mut Parts, run: &ExecId, exit: Option<Exit>) {

@@ -12,7 +12,7 @@ use crate::session::machine::duty::{Doing, Duty};
 use crate::session::machine::effect::Killed;
 use crate::session::machine::introspect;
 use crate::session::machine::listings;
-use crate::session::machine::outcome::Outcome;
+use crate::session::machine::outcome;
 use crate::session::machine::parts::Parts;
 use crate::session::machine::processes::Process;
 use crate::session::machine::transfers;
@@ -26,7 +26,7 @@ const NOT_KEPT: &str =
 pub(in crate::session::machine) fn fork_refused(parts: &mut Parts, child: ProcId, why: &str) {
     if let Some(run) = parts.core.processes.run_of(child) {
         parts.core.processes.remove(child);
-        parts.runs.end(&mut parts.core, &run, Outcome::fork_refused(why));
+        parts.runs.fail(&mut parts.core, &run, outcome::fork_refused(why));
     } else {
         if let Some(state) = parts.core.processes.held_by(child).cloned() {
             parts.core.processes.note_refusal(&state, why);
@@ -45,7 +45,7 @@ fn refuse_branches(parts: &mut Parts, state: &StateId, why: &str) {
     for head in parts.core.processes.coming_to(state) {
         match end_head(parts, head) {
             Doing::Begin(run) | Doing::Run(run) => {
-                parts.runs.end(&mut parts.core, &run, Outcome::fork_refused(why));
+                parts.runs.fail(&mut parts.core, &run, outcome::fork_refused(why));
             }
             Doing::Replay(target) => parts.replays.failed(&mut parts.core, &target, why),
             Doing::Rest | Doing::Handle(_) => {}
@@ -65,7 +65,7 @@ pub(in crate::session::machine) fn fork_failed(parts: &mut Parts, child: ProcId,
             parts.core.processes.remove(child);
             match doing {
                 Doing::Begin(run) | Doing::Run(run) => {
-                    parts.runs.end(&mut parts.core, &run, Outcome::fork_failed(why));
+                    parts.runs.fail(&mut parts.core, &run, outcome::fork_failed(why));
                 }
                 Doing::Replay(target) => parts.replays.failed(&mut parts.core, &target, why),
                 Doing::Rest | Doing::Handle(_) => {}
@@ -102,7 +102,7 @@ pub(in crate::session::machine) fn root_failed(parts: &mut Parts, process: ProcI
         parts.core.end(head);
     }
     for run in parts.core.open.clone() {
-        parts.runs.end(&mut parts.core, &run, Outcome::fork_failed(why));
+        parts.runs.fail(&mut parts.core, &run, outcome::fork_failed(why));
     }
 }
 
@@ -135,15 +135,15 @@ pub(in crate::session::machine) fn load_failed(parts: &mut Parts, process: ProcI
         // The process is a head. The loop over heads below ends it.
         None => parts.core.kill(process, Killed::Failed),
     }
-    let failed = || Outcome::Error(RunError::of(Cause::RestoreFailed, why));
+    let failed = || RunError::of(Cause::RestoreFailed, why);
     let late = parts.loads.take_runs(&state).into_iter();
     let (replayed, others): (Vec<ExecId>, Vec<ExecId>) = late.partition(|run| parts.runs.may_replay(run));
     for run in others {
-        parts.runs.end(&mut parts.core, &run, failed());
+        parts.runs.fail(&mut parts.core, &run, failed());
     }
     for head in parts.core.processes.coming_to(&state) {
         match end_head(parts, head) {
-            Doing::Begin(run) => parts.runs.end(&mut parts.core, &run, failed()),
+            Doing::Begin(run) => parts.runs.fail(&mut parts.core, &run, failed()),
             Doing::Replay(target) => parts.replays.failed(&mut parts.core, &target, why),
             Doing::Rest | Doing::Run(_) | Doing::Handle(_) => {}
         }

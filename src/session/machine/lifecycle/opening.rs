@@ -4,7 +4,7 @@ use super::refreeze::refreeze_all;
 use super::removal::trim_trash;
 use super::settle::settle;
 use super::sweeping::resume_sweeps;
-use crate::session::machine::outcome::{Outcome, STOPPED, interrupted};
+use crate::session::machine::outcome::{self, STOPPED};
 use crate::session::machine::parts::Parts;
 
 /// Starts the root process, and ends the runs that had not ended when the server last stopped.
@@ -12,7 +12,7 @@ pub(in crate::session::machine) fn opened(parts: &mut Parts) {
     parts.core.spawn_root();
     parts.core.keeps_tasks = true;
     for run in parts.core.open.clone() {
-        parts.runs.end(&mut parts.core, &run, Outcome::Interrupted(interrupted(STOPPED)));
+        parts.runs.fail(&mut parts.core, &run, outcome::interrupted(STOPPED));
     }
     trim_trash(parts);
     resume_sweeps(parts);
@@ -31,7 +31,7 @@ pub(in crate::session::machine) fn closing(parts: &mut Parts) {
         if let Some(head) = parts.core.processes.of_run(&run) {
             parts.core.discard(head);
         }
-        parts.runs.end(&mut parts.core, &run, Outcome::Interrupted(interrupted(STOPPED)));
+        parts.runs.fail(&mut parts.core, &run, outcome::interrupted(STOPPED));
     }
     parts.saver.is_closing = true;
     parts.save_next();

@@ -44,7 +44,7 @@ pub(in crate::session::machine) fn settle(parts: &mut Parts) {
                 begin(parts, &run, &state);
             }
             FollowUp::Resume(run) => resume(parts, &run),
-            FollowUp::End(run, outcome) => parts.runs.end(&mut parts.core, &run, outcome),
+            FollowUp::Fail(run, error) => parts.runs.fail(&mut parts.core, &run, error),
             FollowUp::SaveNext => parts.save_next(),
             FollowUp::Digested(state, found) => learned_digests(parts, &state, &found),
             FollowUp::ForgetDeleted(state) => forget_deleted(parts, &state),

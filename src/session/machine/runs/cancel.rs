@@ -6,7 +6,7 @@ use crate::notebook::{Base, Cause, ExecId, Run, RunError, StateId};
 use crate::session::machine::core::{Core, FollowUp};
 use crate::session::machine::duty::Doing;
 use crate::session::machine::effect::{Alarm, Effect, Serial};
-use crate::session::machine::outcome::{Outcome, exit_in_words, interrupted};
+use crate::session::machine::outcome;
 use crate::session::machine::outputs;
 use std::time::Duration;
 
@@ -23,27 +23,28 @@ pub(in crate::session::machine) enum Stop {
 }
 
 impl Runs {
-    /// The outcome of a cell that raised: an error of the cell's code, or the effect of an
-    /// interrupt.
+    /// The error of a run whose cell raised: that of the cell, or the limit because of which the
+    /// cell was interrupted.
     pub(in crate::session::machine) fn judge(
         &self,
         core: &Core,
         exec_id: &ExecId,
         error: RunError,
-    ) -> Outcome {
+    ) -> RunError {
         match self.get(exec_id).and_then(|r| r.stop) {
-            _ if error.cause != Some(Cause::Interrupt) => Outcome::Error(error),
-            Some(Stop::Asked) | None => Outcome::Interrupted(error),
-            Some(limit) => Outcome::Interrupted(self.stop_error(core, exec_id, limit)),
+            Some(limit) if error.cause == Some(Cause::Interrupt) && limit != Stop::Asked => {
+                self.stop_error(core, exec_id, limit)
+            }
+            _ => error,
         }
     }
 
     /// The error of a run that was stopped.
     fn stop_error(&self, core: &Core, exec_id: &ExecId, stop: Stop) -> RunError {
         match stop {
-            Stop::Asked => {
-                interrupted("the cell did not stop when it was interrupted, so its process was killed")
-            }
+            Stop::Asked => outcome::interrupted(
+                "the cell did not stop when it was interrupted, so its process was killed",
+            ),
             Stop::TimeLimit => self.time_limit_error(core, exec_id),
             Stop::MemoryLimit(bytes) => self.memory_limit_error(exec_id, bytes),
         }
@@ -79,11 +80,11 @@ impl Runs {
                 self.backlog.retain(|r| r != exec_id);
                 let has_begun = core.notebook.run(exec_id).is_some_and(|run| run.started_at.is_some());
                 let error = match why {
-                    _ if has_begun => interrupted("the run was stopped at its worker"),
+                    _ if has_begun => outcome::interrupted("the run was stopped at its worker"),
                     Stop::TimeLimit => self.time_limit_error(core, exec_id),
-                    _ => interrupted("the run was stopped before it began"),
+                    _ => outcome::interrupted("the run was stopped before it began"),
                 };
-                self.end(core, exec_id, Outcome::Interrupted(error));
+                self.fail(core, exec_id, error);
             }
         }
         true
@@ -147,7 +148,7 @@ impl Runs {
                     "the process of the state did not begin the cell in time, and {}{known}",
                     lost.why
                 );
-                self.end(core, exec_id, Outcome::fork_failed(&why));
+                self.fail(core, exec_id, outcome::fork_failed(&why));
             }
         }
     }
@@ -191,7 +192,7 @@ impl Runs {
                 core.emit(Effect::EndRun(head));
                 core.discard(head);
             }
-            self.end(core, run, Outcome::Interrupted(interrupted(why)));
+            self.fail(core, run, outcome::interrupted(why));
         }
     }
 
@@ -202,10 +203,10 @@ impl Runs {
         exec_id: &ExecId,
         exit: Option<Exit>,
     ) {
-        let outcome = match self.get(exec_id).and_then(|r| r.stop) {
-            Some(stop) => Outcome::Interrupted(self.stop_error(core, exec_id, stop)),
-            None => Outcome::Crashed(RunError::of(Cause::KernelDied, exit_in_words(exit))),
+        let error = match self.get(exec_id).and_then(|r| r.stop) {
+            Some(stop) => self.stop_error(core, exec_id, stop),
+            None => RunError::of(Cause::KernelDied, outcome::exit_in_words(exit)),
         };
-        self.end(core, exec_id, outcome);
+        self.fail(core, exec_id, error);
     }
 }

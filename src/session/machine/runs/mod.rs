@@ -11,13 +11,13 @@ use self::watch::Watch;
 use super::core::{Core, FollowUp, not_found};
 use super::drafts;
 use super::effect::{Alarm, Effect, Serial, Ticket};
-use super::outcome::{CellReport, Outcome, interrupted};
+use super::outcome::{self, CellReport};
 use super::placement;
 use super::transfers;
 use crate::kernel::{CellOrder, ProcId, RunOrder};
 use crate::notebook::{
     Asked, Base, Cause, Ended, ExecId, Fact, Metric, OnError, Output, Outputs, Place, Reply, Residency, Run,
-    RunSpec, RunStatus, RunWorker, State, StateId, StateRef, Symbols, other_state,
+    RunError, RunSpec, RunStatus, RunWorker, State, StateId, StateRef, Symbols, other_state,
 };
 use crate::problem::{Kind, Problem};
 use std::collections::{BTreeMap, VecDeque};
@@ -252,11 +252,11 @@ impl Runs {
             why += &core.warnings_of(&at);
             core.processes.rest(head, at);
         }
-        let outcome = match refusal {
-            Some(why) => Outcome::fork_refused(&format!("the state could not be kept: {why}")),
-            None => Outcome::fork_failed(&why),
+        let error = match refusal {
+            Some(why) => outcome::fork_refused(&format!("the state could not be kept: {why}")),
+            None => outcome::fork_failed(&why),
         };
-        self.end(core, exec_id, outcome);
+        self.fail(core, exec_id, error);
     }
 
     /// Adds the state that a run leaves, and notes that the run's head rests at that state.
@@ -314,10 +314,11 @@ impl Runs {
 
     /// Ends a run. Then begins the runs that waited for the run's state. If the run failed or left
     /// no state, ends these runs too.
-    pub(super) fn end(&mut self, core: &mut Core, exec_id: &ExecId, outcome: Outcome) {
+    pub(super) fn end(&mut self, core: &mut Core, exec_id: &ExecId, ending: Result<(), RunError>) {
         let now_ms = core.now_ms;
         let Some(run) = core.notebook.run_mut(exec_id).filter(|r| !r.status.has_ended()) else { return };
-        let (status, error) = outcome.into_parts();
+        let error = ending.err();
+        let status = error.as_ref().map_or(RunStatus::Ok, RunError::status);
         let mut last = Vec::new();
         if let Some(error) = &error
             && !matches!(run.outputs.items().last(), Some(Output::Error(_)))
@@ -357,13 +358,18 @@ impl Runs {
             state => {
                 let left = if state.is_some() { "failed" } else { "left no state" };
                 for next in waiting_for(core, exec_id) {
-                    self.end(core, &next, Outcome::aborted(&format!("the run before it {left}")));
+                    self.fail(core, &next, outcome::aborted(&format!("the run before it {left}")));
                 }
                 if let Base::State(on) = on {
                     core.follow_up(FollowUp::ForgetDeleted(on));
                 }
             }
         }
+    }
+
+    /// Ends a run with an error.
+    pub(super) fn fail(&mut self, core: &mut Core, exec_id: &ExecId, error: RunError) {
+        self.end(core, exec_id, Err(error));
     }
 
     fn answer_ended(&mut self, core: &mut Core, exec_id: &ExecId) {
@@ -380,7 +386,7 @@ impl Runs {
     pub(super) fn end_all(&mut self, core: &mut Core) {
         self.backlog.clear();
         for run in core.open.clone() {
-            self.end(core, &run, Outcome::Interrupted(interrupted("the notebook was reset")));
+            self.fail(core, &run, outcome::interrupted("the notebook was reset"));
         }
         self.all.clear();
     }
@@ -545,7 +551,7 @@ mod tests {
         assert!(matches!(core.next_follow_up(), Some(FollowUp::Begin(run, _)) if run == first));
         let second = ask(&mut runs, &mut core, "b", Base::Run(first.clone()));
         assert!(core.next_follow_up().is_none(), "it waits for the first");
-        runs.end(&mut core, &first, Outcome::fork_failed("no process"));
+        runs.fail(&mut core, &first, outcome::fork_failed("no process"));
         let status = |id| core.notebook.run(id).map(|run| run.status);
         assert_eq!(status(&first), Some(RunStatus::Error));
         assert_eq!(status(&second), Some(RunStatus::Interrupted));

@@ -1402,7 +1402,7 @@ fn a_run_that_waits_for_a_load_fails_with_it() {
         ("p6 cannot load", "c Error RestoreFailed"),
         ("p6 gone\n p7 gone", "c Error ForkFailed"),
         ("interrupt c\n p6 ready", "c Interrupted"),
-        ("delete s1", "c Crashed StateLost"),
+        ("delete s1", "c Error StateLost"),
         ("reset", "c Interrupted"),
         ("closing", "c Interrupted"),
     ] {
