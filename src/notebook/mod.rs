@@ -4,27 +4,41 @@
 //! them. Uses no clock, process, socket or disk: callers pass in times and ids, so that tests can
 //! compare plain values.
 
+mod checkpoint;
 mod command;
+mod credentials;
+mod disk;
+mod draft;
+mod ending;
 mod event;
 mod graph;
 mod id;
 mod merge;
 mod metric;
 mod output;
+mod participant;
 mod pieces;
 mod place;
+mod python;
 mod rebuild;
-mod record;
+mod run;
 mod size;
+mod state;
 mod sweep;
 mod table;
+mod task;
 mod widget;
 mod worker;
 
+pub use checkpoint::{ChangedOnLoad, Checkpoint, Form, Missing};
 pub use command::{
     Command, Completion, Ended, Evaluated, Inspection, LineageRange, MergeSpec, Reply, RunSpec, Signature,
     SyntaxProblem, Variable,
 };
+pub use credentials::{KeptCredentials, KeptLink, KeptSession};
+pub use disk::{DiskStatus, OffsitePhase, OffsiteStatus};
+pub use draft::{Draft, DraftKind, ImportedFile, PlacedDraft, ReceivedUpdate, TextUpdate};
+pub use ending::{Cause, RunError, RunStatus};
 pub use event::{Event, Fact, Live, Snapshot};
 #[cfg(test)]
 pub(crate) use graph::SEEN;
@@ -32,20 +46,19 @@ pub use graph::{Deletion, Notebook, Parts, Restored, Trash};
 pub use id::{DraftId, ExecId, ROOT_NAME, StateId, StateRef, SweepId};
 pub use merge::{Changed, MergePlan, MergeRule, OnConflict, Take, TakenName, Wanted, other_state};
 pub use metric::Metric;
-pub use output::{Cause, MAX_RUN_OUTPUT_BYTES, MimeBundle, Output, Outputs, RunError, StreamName, Updated};
+pub use output::{MAX_RUN_OUTPUT_BYTES, MimeBundle, Output, Outputs, StreamName, Updated};
+pub use participant::{AgentStatus, Caret, Participant, SandboxRules};
 pub use pieces::Pieces;
 pub use place::{Place, Resources, RowPlace, RunWorker};
+pub use python::{ChosenPython, Python};
 pub use rebuild::Rebuild;
-pub use record::{
-    AgentStatus, Asked, Base, Caret, ChangedOnLoad, Changes, Checkpoint, ChosenPython, Digests, DiskStatus,
-    Draft, DraftKind, Form, ImportedFile, KeptCredentials, KeptLink, KeptSession, Missing, OffsitePhase,
-    OffsiteStatus, OnError, Participant, PlacedDraft, Prompt, Python, Reading, ReceivedUpdate, Residency,
-    RestoredFrom, Run, RunStatus, SandboxRules, Saving, State, Symbols, TaskCheckpoint, TextUpdate,
-};
+pub use run::{Asked, Base, OnError, Prompt, Reading, Run, Symbols};
+pub use state::{Changes, Digests, Residency, RestoredFrom, Saving, State};
 pub use sweep::{
     CodeParameters, CodeRange, Drawn, Goal, MAX_ROWS, NumberRange, Parameter, PlannedRows, Range, RowEnd,
     Rungs, Sampler, SamplerKind, Slot, StopRule, Sweep, SweepOptions, SweepRow, SweepSpec, SweepStatus,
 };
 pub use table::{Table, TableAnswer, TableView};
+pub use task::TaskCheckpoint;
 pub use widget::{WidgetBuffer, WidgetMessage, WidgetModel, Widgets};
 pub use worker::{Dispatch, OutputChange, WorkerReport, WorkerResult, WorkerState, WorkerTask};

@@ -2,7 +2,7 @@
 //!
 //! A task and a result are JSON documents in the object store. `crate::workers` signs them.
 
-use super::{Base, Checkpoint, ExecId, Metric, OnError, Output, RunError, RunStatus, StateId};
+use super::{Checkpoint, ExecId, Metric, OnError, Output, RunError, RunStatus};
 use crate::notebook::Resources;
 use serde::{Deserialize, Serialize};
 
@@ -135,13 +135,6 @@ pub struct Dispatch {
     pub task: WorkerTask,
     /// What the engine is asked for.
     pub resources: Resources,
-}
-
-impl Base {
-    /// The state, unless the base is a run or a name.
-    pub fn state(&self) -> Option<&StateId> {
-        if let Self::State(state) = self { Some(state) } else { None }
-    }
 }
 
 #[cfg(test)]

@@ -134,7 +134,7 @@ fn files_import_each_other_in_one_direction() {
     for (file, imported) in [
         ("http::routes", "http::api::notebooks"),
         ("session::machine::lifecycle::begin", "session::machine::duty"),
-        ("session::machine::core", "notebook::record"),
+        ("session::machine::core", "notebook::run"),
         ("store::write", "store::tables::sql_value"),
     ] {
         assert!(left[file].contains(imported), "imports are found: {file} {:?}", left[file]);

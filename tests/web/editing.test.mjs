@@ -86,14 +86,14 @@ test('a cell that runs in the middle of a lineage moves the cells below it along
         sent
             .filter((one) => one.do === 'run')
             .map(({ code, on, instead_of }) => [code, on.state ?? 'waits', instead_of]);
-    page.run(page.cells()[1], 'one');
-    page.run(page.cells()[2], 'two');
+    page.ownRuns.run(page.cells()[1], 'one');
+    page.ownRuns.run(page.cells()[2], 'two');
     assert.deepEqual(runs(), [
         ['one', 'a', { state: 'a', tip: 'c' }],
         ['two', 'waits', undefined],
     ]);
     sent.length = 0;
-    page.run(
+    page.ownRuns.run(
         cellsOf(page).find((one) => one.draft?.id === 'tail'),
         'tail',
     );
@@ -104,7 +104,7 @@ test('a cell that runs in the middle of a lineage moves the cells below it along
         drafts: [draft('copy', 'n', 'code of run-b')],
     });
     assert.equal(
-        isRestOfLine(after.page, after.page.runnable()),
+        isRestOfLine(after.page, after.page.ownRuns.runnable()),
         true,
         'the waiting drafts are the rest of the lineage',
     );
@@ -266,10 +266,10 @@ test('a lineage can continue without a cell: the later cells become drafts, with
     assert.equal(page.here, 'a');
     assert.deepEqual(sources(page), ['# Why', 'code of run-c']);
     assert.equal(page.model.states.size, 4);
-    assert.equal(isRestOfLine(page, page.runnable()), true);
+    assert.equal(isRestOfLine(page, page.ownRuns.runnable()), true);
     // The notice counts the cells that *Run … below* runs.
     assert.match(page.notice.text, /The cell that followed is now a draft\./);
-    assert.equal(page.runnable().length, 1);
+    assert.equal(page.ownRuns.runnable().length, 1);
     page.notice.act.act();
     assert.equal(page.here, 'c');
     assert.deepEqual(sources(page, 'a'), []);
@@ -298,9 +298,9 @@ test('continuing without a cell copies the drafts, and leaves the old lineage un
 test('drafts are the rest of a lineage only if their cells followed there before', () => {
     const rest = { here: 'a2', more: [['a2', 'initial']] };
     const one = open({ ...rest, drafts: [draft('d', 'a2', 'code of run-b')] });
-    assert.equal(isRestOfLine(one.page, one.page.runnable()), true);
+    assert.equal(isRestOfLine(one.page, one.page.ownRuns.runnable()), true);
     const other = open({ ...rest, drafts: [draft('d', 'a2', 'something new')] });
-    assert.equal(isRestOfLine(other.page, other.page.runnable()), false);
+    assert.equal(isRestOfLine(other.page, other.page.ownRuns.runnable()), false);
     assert.equal(isRestOfLine(open().page, []), false);
 });
 
@@ -335,7 +335,7 @@ test('requests about code name the state that it would run against; below a run,
     assert.equal(stateBehind(page, 'b'), 'a');
     assert.equal(stateBehind(page, 'text'), undefined);
     assert.equal(stateBehind(page, 'gone'), undefined);
-    page.run(cell(page, 'd1'), 'd1');
+    page.ownRuns.run(cell(page, 'd1'), 'd1');
     assert.equal(stateBehind(page, 'd2'), 'c', 'the server has not reported the run yet');
     page.onEvent({ event: 'run_added', run: run('r1', 'c', { status: 'running', draft: 'd1' }) });
     page.onEvent({

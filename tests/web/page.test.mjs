@@ -145,7 +145,7 @@ test('the page opens the state of the address', () =>
 
 test('when a draft succeeds, the page and the following drafts move to its state', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
-    page.run(page.cells()[2], 'd1');
+    page.ownRuns.run(page.cells()[2], 'd1');
     assert.equal(sent[0].do, 'run');
     assert.deepEqual(sent[0].on, { state: 'b' });
     assert.equal(sent[0].draft, 'd1');
@@ -179,7 +179,7 @@ test('when somebody else runs a draft that is shown, the page goes along with th
     assert.equal(typing.page.here, 'b', 'the draft that its user types in stays');
 
     const waiting = open({ drafts: [draft('d0', 'b'), draft('d1', 'b')] });
-    waiting.page.run(waiting.page.cells()[2], 'd0');
+    waiting.page.ownRuns.run(waiting.page.cells()[2], 'd0');
     succeed(waiting.page, theirs, 'b', 'c');
     assert.equal(waiting.page.here, 'b', 'its user waits for a cell of their own');
     succeed(waiting.page, waiting.sent[0], 'b', 'e');
@@ -193,7 +193,7 @@ test('when somebody else runs a draft that is shown, the page goes along with th
 
 test('screen readers hear once how the cells of this tab end: each failure, and all successes together', () => {
     const { page, sent, said } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
-    page.runFrom();
+    page.ownRuns.runFrom();
     const [first, second] = sent;
     page.onEvent({ event: 'run_added', run: run(second.exec_id, 'b', { status: 'queued', draft: 'd2' }) });
     succeed(page, first, 'b', 'c', ['d2']);
@@ -202,7 +202,7 @@ test('screen readers hear once how the cells of this tab end: each failure, and 
     succeed(page, second, 'c', 'd');
     assert.deepEqual(said, ['2 cells finished. Cell 0: no output']);
 
-    page.run(page.cells().at(-1), '1/0');
+    page.ownRuns.run(page.cells().at(-1), '1/0');
     const { exec_id, draft: id } = sent.at(-1);
     page.onEvent({ event: 'run_added', run: run(exec_id, 'd', { status: 'running', draft: id }) });
     const error = { ename: 'ZeroDivisionError', evalue: 'division by zero', traceback: [] };
@@ -233,7 +233,7 @@ test('a cell’s name says what it is and how its run stands', () => {
     const names = () => page.cells().map(cellName);
     assert.deepEqual(names(), ['Cell 1', 'Cell 2', 'Draft', 'New cell']);
     page.type(page.cells()[0], 'more');
-    page.run(page.cells()[2], 'd1');
+    page.ownRuns.run(page.cells()[2], 'd1');
     assert.deepEqual(names(), ['Cell 1, edited', 'Cell 2', 'Draft, waiting', 'New cell']);
     assert.equal(editorName(page.cells()[0]), 'Cell 1');
 });
@@ -258,7 +258,7 @@ test('a page that shows another user’s run moves to its state when it succeeds
 
 test('the end of a run does not move a page that has left the cell', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b')] });
-    page.run(page.cells()[2], 'd1');
+    page.ownRuns.run(page.cells()[2], 'd1');
     page.goTo('a');
     succeed(page, sent[0], 'b', 'c');
     assert.equal(page.here, 'a');
@@ -266,20 +266,20 @@ test('the end of a run does not move a page that has left the cell', () => {
 
 test('a cell below a running one waits for it', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
-    page.run(page.cells()[2], 'd1');
+    page.ownRuns.run(page.cells()[2], 'd1');
     page.onEvent({ event: 'run_added', run: run(sent[0].exec_id, 'b', { status: 'running', draft: 'd1' }) });
-    page.run(page.cells()[3], 'd2');
+    page.ownRuns.run(page.cells()[3], 'd2');
     assert.deepEqual(sent.at(-1).on, { run: sent[0].exec_id });
 });
 
 test('going to a state on which a cell runs begins a branch there', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
-    page.run(page.cells()[2], 'd1');
+    page.ownRuns.run(page.cells()[2], 'd1');
     page.onEvent({ event: 'run_added', run: run(sent[0].exec_id, 'b', { status: 'running', draft: 'd1' }) });
-    assert.equal(page.waitsFor(page.cells()[3]), sent[0].exec_id);
+    assert.equal(page.ownRuns.waitsFor(page.cells()[3]), sent[0].exec_id);
     page.branchFrom('b');
     assert.equal(shown(page), '[a] [b] d2 ?', 'the running cell belongs to another branch');
-    page.run(page.cells()[2], 'd2');
+    page.ownRuns.run(page.cells()[2], 'd2');
     assert.deepEqual(sent.at(-1).on, { state: 'b' });
     succeed(page, sent[0], 'b', 'one');
     assert.equal(page.here, 'b', 'the other branch is not followed');
@@ -289,7 +289,7 @@ test('going to a state on which a cell runs begins a branch there', () => {
 
 test('a branch can begin beside a run that the server has not confirmed', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b')] });
-    page.run(page.cells()[2], 'd1');
+    page.ownRuns.run(page.cells()[2], 'd1');
     page.branchFrom('b');
     assert.equal(shown(page), '[a] [b] ?');
     succeed(page, sent[0], 'b', 'one');
@@ -300,7 +300,7 @@ test('a branch can begin beside a run that the server has not confirmed', () => 
 
 test('going back to a state by its address shows the cell that runs there', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b')] });
-    page.run(page.cells()[2], 'd1');
+    page.ownRuns.run(page.cells()[2], 'd1');
     page.branchFrom('b');
     page.goTo('a');
     page.goTo('b');
@@ -386,7 +386,7 @@ test('a changed cell runs at the position of its earlier version', () => {
     const { page, sent } = open();
     const [first] = page.cells();
     page.type(first, 'changed');
-    page.run(page.cells()[0], 'changed');
+    page.ownRuns.run(page.cells()[0], 'changed');
     assert.deepEqual(sent[0].on, { state: 'initial' });
     assert.deepEqual(sent[0].instead_of, { state: 'a', tip: 'b' });
     page.onEvent({ event: 'run_added', run: run(sent[0].exec_id, 'initial', { status: 'running' }) });
@@ -400,10 +400,10 @@ test('a changed cell runs at the position of its earlier version', () => {
 
 test('a cell below a running new version must wait, and the page says so; also if the new version failed', () => {
     const { page, sent } = open();
-    page.run(page.cells()[0], 'changed');
+    page.ownRuns.run(page.cells()[0], 'changed');
     const { exec_id } = sent[0];
     const told = () => {
-        page.run(cellsOf(page)[1], 'b again');
+        page.ownRuns.run(cellsOf(page)[1], 'b again');
         return page.notice.text;
     };
     assert.equal(told(), WORDS.wait, 'asked for');
@@ -414,7 +414,7 @@ test('a cell below a running new version must wait, and the page says so; also i
     assert.equal(told(), WORDS.failedAbove);
     assert.equal(sent.length, 1);
     page.undoEdit(cellsOf(page)[0]);
-    page.run(cellsOf(page)[1], 'b again');
+    page.ownRuns.run(cellsOf(page)[1], 'b again');
     assert.equal(sent.length, 2);
 });
 
@@ -464,7 +464,7 @@ test('the echo of local typing changes nothing; typing of another tab is merged 
 
 test('typing during a run stays as an edit of the cell that ran', () => {
     const { page, sent } = open({ drafts: [draft('d', 'b', 'first')] });
-    page.run(page.cells()[2], 'first');
+    page.ownRuns.run(page.cells()[2], 'first');
     page.type(page.cells()[2], 'first and more');
     succeed(page, { ...sent.find((one) => one.do === 'run') }, 'b', 'c');
     page.drafts.flushAll();
@@ -475,15 +475,15 @@ test('the versions of a cell are the states of its runs, not of cells inserted b
     const { page, sent } = open({ drafts: [above('b', draft('in', 'a'))] });
     const versions = () =>
         page.cells().flatMap((cell) => (cell.kind === 'ran' ? [cell.versions.join(' ')] : []));
-    page.run(page.cells()[1], 'in');
+    page.ownRuns.run(page.cells()[1], 'in');
     succeed(page, sent.at(-1), 'a', 'n');
     assert.deepEqual(versions(), ['a', 'n']);
     page.goTo('b');
-    page.run(page.cells()[1], 'other code');
+    page.ownRuns.run(page.cells()[1], 'other code');
     assert.equal(sent.at(-1).draft, 'b', 'a cell without a draft is identified by its state');
     succeed(page, sent.at(-1), 'a', 'b2');
     assert.deepEqual(versions(), ['a', 'b b2']);
-    page.run(page.cells()[1], 'third');
+    page.ownRuns.run(page.cells()[1], 'third');
     assert.equal(sent.at(-1).draft, 'b');
     succeed(page, sent.at(-1), 'a', 'b3');
     assert.deepEqual(versions(), ['a', 'b b2 b3']);
@@ -514,13 +514,13 @@ test('drafts above an earlier cell of the lineage are shown, unless they are bla
 test('a viewer has no empty cell and cannot run cells', () => {
     const { page, sent } = open({ scope: 'view' });
     assert.equal(shown(page), '[a] [b]');
-    page.run(page.cells()[0], 'x');
+    page.ownRuns.run(page.cells()[0], 'x');
     assert.deepEqual(sent, []);
 });
 
 test('a refused run says why', async () => {
     const { page, answers } = open({ drafts: [draft('d', 'b')] });
-    page.run(page.cells()[2], 'd');
+    page.ownRuns.run(page.cells()[2], 'd');
     answers[0]({ kind: 'refused', code: 'busy', what: 'run it', why: 'too many run', how: 'wait' });
     await new Promise(setImmediate);
     assert.equal(page.notice.text, 'Cannot run it: too many run. Wait.');
@@ -617,9 +617,9 @@ test('a deleted draft disappears at once', () => {
 
 test('when two cells are run before the server answers, the second waits for the first', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
-    page.run(page.cells()[2], 'd1');
-    page.run(page.cells()[2], 'd1');
-    page.run(page.cells()[3], 'd2');
+    page.ownRuns.run(page.cells()[2], 'd1');
+    page.ownRuns.run(page.cells()[2], 'd1');
+    page.ownRuns.run(page.cells()[3], 'd2');
     assert.equal(sent.length, 2, 'a cell whose run was requested is not requested again');
     assert.deepEqual(sent[1].on, { run: sent[0].exec_id });
 });
@@ -630,10 +630,10 @@ test('all drafts from a cell on run in order', () => {
         drafts: [draft('d1', 'b'), draft('d2', 'b'), text, draft('empty', 'b', ' '), draft('d3', 'b')],
     });
     assert.deepEqual(
-        page.runnable().map((cell) => cell.draft.id),
+        page.ownRuns.runnable().map((cell) => cell.draft.id),
         ['d1', 'd2', 'd3'],
     );
-    page.runFrom(page.cells()[3].key);
+    page.ownRuns.runFrom(page.cells()[3].key);
     assert.deepEqual(
         sent.map((one) => one.draft),
         ['d2', 'd3'],
@@ -643,7 +643,7 @@ test('all drafts from a cell on run in order', () => {
         [{ state: 'b' }, { run: sent[0].exec_id }],
     );
     assert.deepEqual(
-        page.runnable().map((cell) => cell.draft.id),
+        page.ownRuns.runnable().map((cell) => cell.draft.id),
         ['d1'],
     );
 });
@@ -770,8 +770,8 @@ test('a replay skips cells that failed or were stopped when they ran last, unles
     ended('5', 'code s', { status: 'interrupted' });
     ended('6', 'code t', { status: 'error', state: 'partial' });
     const keys = (cells) => cells.map((cell) => cell.draft.id);
-    assert.deepEqual(keys(page.replayable()), ['p', 'r', 't'], 'r never began, and t was kept');
-    page.replayRest();
+    assert.deepEqual(keys(page.ownRuns.replayable()), ['p', 'r', 't'], 'r never began, and t was kept');
+    page.ownRuns.replayRest();
     assert.deepEqual(
         sent.map(({ draft: id, on }) => [id, 'state' in on]),
         [
@@ -781,7 +781,7 @@ test('a replay skips cells that failed or were stopped when they ran last, unles
         ],
         'each runs on the result of the one before',
     );
-    page.runFrom();
+    page.ownRuns.runFrom();
     assert.deepEqual(
         sent.slice(3).map(({ draft: id }) => id),
         ['q', 's'],
@@ -790,7 +790,7 @@ test('a replay skips cells that failed or were stopped when they ran last, unles
 
 test('all drafts above a cell run, and nothing below', () => {
     const { page, sent } = open({ drafts: ['p', 'q', 'r'].map((id) => draft(id, 'b', id)) });
-    page.runAbove('r');
+    page.ownRuns.runAbove('r');
     assert.deepEqual(
         sent.map(({ draft: id }) => id),
         ['p', 'q'],
@@ -816,7 +816,7 @@ test('the page says whether all changes are on disk, and where edits are that ar
 
     page.type(page.cells()[0], 'edited');
     assert.equal(said(), '1 edit in this tab');
-    page.run(page.cells()[0], 'edited');
+    page.ownRuns.run(page.cells()[0], 'edited');
     const { run: exec_id } = page.edits.get('a');
     page.onEvent({ event: 'run_added', run: run(exec_id, 'initial', { status: 'running', code: 'edited' }) });
     assert.equal(said(), 'All changes saved', 'the run has the code');
@@ -960,8 +960,8 @@ test('typing is sent before the run that depends on it, and after the message in
     page.type(page.cells()[2], '# A');
     page.drafts.flush('t');
     page.type(page.cells()[2], '# A title');
-    page.run(page.cells()[3], 'd');
-    page.run(page.cells()[4], 'e');
+    page.ownRuns.run(page.cells()[3], 'd');
+    page.ownRuns.run(page.cells()[4], 'e');
     assert.deepEqual(
         sent.map((one) => one.draft.source ?? one.do),
         ['# A'],
@@ -1018,7 +1018,7 @@ test('Markdown that became the text of a state is not shown twice before its rep
     const { page, sent, answers } = open({ drafts: [draft('d', 'b')] });
     const fresh = cellsOf(page).findLast((cell) => cell.isFresh).draft;
     page.drafts.add({ ...fresh, id: 't', kind: 'markdown', source: '# A' }, null);
-    page.run(page.cells()[3], 'd');
+    page.ownRuns.run(page.cells()[3], 'd');
     const received = [{ client: page.drafts.client, number: 1 }];
     page.onEvent(puts('b', { ...draft('t', 'b', '# A', 1), kind: 'markdown', received }, draft('d', 'b')));
     const exec_id = sent.at(-1).exec_id;
@@ -1050,7 +1050,7 @@ test('a draft that already runs is not sent again when the run before it ends', 
             cellsOf(page).findLast((cell) => cell.isFresh),
             code,
         );
-        page.run(
+        page.ownRuns.run(
             page.cells().find((cell) => cell.kind === 'draft' && cell.draft.source === code),
             code,
         );
@@ -1072,15 +1072,15 @@ test('a run at a state that needs a replay asks first, a run at a state on disk 
         drafts: [draft('d1', 'b'), draft('d2', 'b')],
         living: { a: 'disk', b: 'replay' },
     });
-    page.runFrom();
+    page.ownRuns.runFrom();
     assert.deepEqual(sent, []);
     assert.match(questions[0].title, /not loaded. Replay its 2 cells first/);
     decisions[0](false);
     await settle();
     assert.deepEqual(sent, [], 'nothing is sent after a refusal');
-    page.run(page.cells()[3], ' ');
+    page.ownRuns.run(page.cells()[3], ' ');
     assert.equal(questions.length, 1, 'a blank cell asks nothing');
-    page.runFrom();
+    page.ownRuns.runFrom();
     decisions[1](true);
     await settle();
     assert.deepEqual(
@@ -1090,7 +1090,7 @@ test('a run at a state that needs a replay asks first, a run at a state on disk 
             ['run', 'd2', undefined],
         ],
     );
-    page.run(page.cells()[1], 'again');
+    page.ownRuns.run(page.cells()[1], 'again');
     assert.deepEqual(sent.at(-1).on, { state: 'a' });
     assert.equal(sent.at(-1).replay, undefined, 'a state on disk is loaded without a replay');
 });
@@ -1098,7 +1098,7 @@ test('a run at a state that needs a replay asks first, a run at a state on disk 
 test('during a replay of its state, a run does not ask again', () => {
     const { page, sent, questions } = open({ drafts: [draft('d', 'b')], living: { b: 'replay' } });
     page.onEvent({ event: 'replaying', state: 'b', done: 0, total: 2 });
-    page.run(page.cells()[2], 'd');
+    page.ownRuns.run(page.cells()[2], 'd');
     assert.deepEqual([questions.length, sent.at(-1).replay], [0, true]);
     assert.deepEqual(cellsOf(page)[1].progress, { done: 0, total: 2 });
 });
@@ -1263,16 +1263,16 @@ test('a cell shows its requested run as waiting until the server reports the run
     const cell = (key) => page.cells().find((one) => one.key === key);
     assert.equal(cell('d').isAsked, false);
     page.onConnection('waiting');
-    page.run(cell('d'), 'x = 1');
+    page.ownRuns.run(cell('d'), 'x = 1');
     assert.equal(cell('d').isAsked, true);
-    const exec_id = page.requestedRuns.get('d');
+    const exec_id = page.ownRuns.requested.get('d');
     page.onConnection('open');
     page.onEvent({
         event: 'run_added',
         run: run(exec_id, 'b', { status: 'queued', draft: 'd', code: 'x = 1' }),
     });
     assert.equal(cell('d').isAsked, false, 'the run is reported now');
-    page.run(cell('a'), 'changed');
+    page.ownRuns.run(cell('a'), 'changed');
     assert.equal(cell('a').isAsked, true, 'also for a cell that ran');
     const again = page.edits.get('a').run;
     page.onEvent({

@@ -519,7 +519,7 @@ test('running a cell at a state that is about to be deleted cancels the deletion
     page.goTo('c');
     const fresh = page.cells().at(-1);
     page.type(fresh, 'x');
-    page.run(
+    page.ownRuns.run(
         page.cells().find(({ key }) => key === fresh.key),
         'x',
     );

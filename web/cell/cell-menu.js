@@ -45,8 +45,8 @@ export function menuOf(cells, view) {
             hint: ROW_WORDS.menuHint,
             act: () => void runs.sweep(view),
         };
-    const below = page.runnable(cell.key).length;
-    const above = page.runnable().length - below;
+    const below = page.ownRuns.runnable(cell.key).length;
+    const above = page.ownRuns.runnable().length - below;
     const format = page.mayRun && {
         text: LINT_WORDS.format,
         act: () => void cells.format(view),
@@ -90,7 +90,7 @@ export function menuOf(cells, view) {
         const isIdle = !run || hasEnded(run.status);
         const asBranch = isIdle &&
             view.text.trim() !== '' &&
-            page.waitsFor(cell) !== undefined && {
+            page.ownRuns.waitsFor(cell) !== undefined && {
                 text: WORDS.runAsBranch,
                 hint: WORDS.runAsBranchHint,
                 act: () => runs.runAsBranch(view),
@@ -100,7 +100,8 @@ export function menuOf(cells, view) {
             asBranch,
             variants,
             sweep,
-            !cell.isInside && above > 0 && { text: WORDS.runAbove, act: () => page.runAbove(cell.key) },
+            !cell.isInside &&
+                above > 0 && { text: WORDS.runAbove, act: () => page.ownRuns.runAbove(cell.key) },
             !cell.isInside && below > 1 && runBelow,
             section,
             !cell.isInside && insertAbove,
@@ -123,7 +124,7 @@ export function menuOf(cells, view) {
         variants,
         sweep,
         !isTip && { text: WORDS.standHere, act: () => page.branchFrom(cell.state.id) },
-        isTip && below > 0 && { text: WORDS.runAllBelow, act: () => page.runFrom(cell.key) },
+        isTip && below > 0 && { text: WORDS.runAllBelow, act: () => page.ownRuns.runFrom(cell.key) },
         !isTip && !cell.isOutdated && runBelow,
         isTip && insert,
         copy,

@@ -320,7 +320,7 @@ export class CellOperations {
         for (const state of model.states.values())
             for (const piece of piecesOf(model, state)) known.add(pieceKey(piece));
         const isOpen = (/** @type {string} */ id) =>
-            model.openRuns().some(({ draft }) => draft === id) || this.page.requestedRuns.has(id);
+            model.openRuns().some(({ draft }) => draft === id) || this.page.ownRuns.requested.has(id);
         return waiting.filter((draft) => known.has(pieceKey(draft)) && !isOpen(draft.id));
     }
 

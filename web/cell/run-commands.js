@@ -47,7 +47,7 @@ export class RunCommands {
     /** @param {CellView} view @param {'next' | 'stay' | 'insert'} then */
     run(view, then) {
         const { cell } = view.props;
-        this.page.run(cell, view.text);
+        this.page.ownRuns.run(cell, view.text);
         this.prompts.lastTyped = null;
         this.focus.followed = then === 'stay' ? null : cell.key;
         if (then === 'next') this.focus.go({ after: cell.key });
@@ -88,14 +88,16 @@ export class RunCommands {
     sweep(view) {
         const { cell } = view.props;
         // The rows would run against the state before the cell above.
-        if (cell.kind === 'draft' ? this.page.waitsFor(cell) : 'isOutdated' in cell && cell.isOutdated)
+        if (
+            cell.kind === 'draft' ? this.page.ownRuns.waitsFor(cell) : 'isOutdated' in cell && cell.isOutdated
+        )
             return this.page.notify(ROW_WORDS.wait, false);
         return askSweep(this.page, cell, view.text);
     }
 
     /** Runs all cells that have not run. If all have, offers to run them again from the start. */
     all() {
-        if (this.page.runnable().length > 0) return this.page.runFrom();
+        if (this.page.ownRuns.runnable().length > 0) return this.page.ownRuns.runFrom();
         const again = { text: WORDS.restartRun, act: () => void this.restart(true) };
         return this.page.notify(EDITOR_WORDS.allRan, false, { act: again });
     }
@@ -106,7 +108,7 @@ export class RunCommands {
      */
     waiting(waiting) {
         const [first] = waiting;
-        this.page.runFrom();
+        this.page.ownRuns.runFrom();
         if (first) this.focus.cell(first.key);
     }
 
@@ -117,7 +119,7 @@ export class RunCommands {
     below(view) {
         const { cell } = view.props;
         if (cell.kind === 'ran') this.andRest(view);
-        else this.page.runFrom(cell.key);
+        else this.page.ownRuns.runFrom(cell.key);
     }
 
     /**
@@ -132,7 +134,7 @@ export class RunCommands {
     }
 
     /** The number of drafts that the page offers to run again; see `isRestOfLine`. */
-    restCount(waiting = this.page.mayRun ? this.page.runnable() : []) {
+    restCount(waiting = this.page.mayRun ? this.page.ownRuns.runnable() : []) {
         return isRestOfLine(this.page, waiting) ? waiting.length : 0;
     }
 
@@ -142,7 +144,7 @@ export class RunCommands {
      */
     replay(good) {
         const [first] = good;
-        this.page.replayRest();
+        this.page.ownRuns.replayRest();
         if (first) this.focus.cell(first.key);
     }
 
@@ -151,7 +153,7 @@ export class RunCommands {
         const run = this.page.model.runs.get(this.restAfter ?? '');
         if (!run || !hasEnded(run.status)) return;
         this.restAfter = null;
-        if (run.state && this.page.here === run.state) this.page.replayRest();
+        if (run.state && this.page.here === run.state) this.page.ownRuns.replayRest();
     }
 
     /**
@@ -161,7 +163,7 @@ export class RunCommands {
     stop(cell) {
         const own = cell && runOf(cell);
         const run = own && !hasEnded(own.status) ? own : this.page.model.openRuns()[0];
-        if (run && this.page.mayRun) this.page.stop(run.exec_id);
+        if (run && this.page.mayRun) this.page.ownRuns.stop(run.exec_id);
     }
 
     /**
@@ -212,10 +214,10 @@ export class RunCommands {
             other,
         });
         if (answer === null) return;
-        for (const run of running()) page.stop(run.exec_id);
+        for (const run of running()) page.ownRuns.stop(run.exec_id);
         const isAtStart = runsAll && page.here === ROOT_STATE;
-        const first = isAtStart ? page.runnable()[0]?.key : this.edits.operations.restart();
-        if (runsAll) page.runFrom();
+        const first = isAtStart ? page.ownRuns.runnable()[0]?.key : this.edits.operations.restart();
+        if (runsAll) page.ownRuns.runFrom();
         if (first) this.focus.go({ key: first, asCell: true });
     }
 }

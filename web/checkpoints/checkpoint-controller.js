@@ -100,9 +100,9 @@ export class CheckpointController {
      */
     async keepPartial(exec_id) {
         const { page } = this;
-        page.ownRuns.set(exec_id, page.here);
+        page.ownRuns.follow(exec_id);
         const reply = await this.host.send({ do: 'keep_partial', exec_id });
-        if (reply.kind === 'refused') page.ownRuns.delete(exec_id);
+        if (reply.kind === 'refused') page.ownRuns.forget(exec_id);
         page.reportRefusal(reply);
     }
 

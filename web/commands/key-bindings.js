@@ -120,7 +120,7 @@ function running(controller) {
             title: WORDS.runAbove,
             group: 'run',
             when: draft,
-            act: ({ view }) => view !== null && page.runAbove(view.props.cell.key),
+            act: ({ view }) => view !== null && page.ownRuns.runAbove(view.props.cell.key),
         },
         {
             id: 'run.rest',
@@ -150,7 +150,7 @@ function running(controller) {
             words: WORDS.also.replay,
             group: 'run',
             when: () => controller.runs.restCount() > 0,
-            act: () => page.replayRest(),
+            act: () => page.ownRuns.replayRest(),
         },
         {
             id: 'run.stop',

@@ -137,8 +137,8 @@ export function codeAbove(cells, key, state) {
  * @param {Extract<Cell, {kind: 'draft'}>} cell
  * @returns {string | undefined}
  */
-function baseUnder({ model, requestedRuns }, cells, cell) {
-    const first = runToWaitFor(cells, cell.key, requestedRuns);
+function baseUnder({ model, ownRuns }, cells, cell) {
+    const first = runToWaitFor(cells, cell.key, ownRuns.requested);
     if (first === undefined) return cell.draft.on;
     for (
         let run = model.runs.get(first);

@@ -23,6 +23,7 @@ import { CellDrag } from '../cell/cell-drag.js';
 import { CellController } from '../cell/cell-controller.js';
 import { keepHistories } from '../editor/typing-history.js';
 import { LazyPart, preloadParts, whenLoaded, withPart } from '../shell/lazy-parts.js';
+import { Scrolling } from './scrolling.js';
 import { ROW_WORDS } from '../sweep/row-words.js';
 import { showSweep } from '../sweep/sweep-commands.js';
 import { memberOf } from '../sweep/sweeps.js';
@@ -32,12 +33,8 @@ import { memberOf } from '../sweep/sweeps.js';
  * opening a pane closes the other.
  */
 const NARROW = '(max-width: 600px)';
-/** After navigation, how long content above the target cell may change its height, in ms. */
-const SETTLING = 5000;
 /** Keys that do nothing by themselves. */
 const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock'];
-/** The gap between a notice and the cell above it, in px. */
-const GAP = 8;
 /** Where dropped files are uploaded without a question. */
 const FILES = '.files-pane';
 /** The text cell that is being edited. */
@@ -76,24 +73,14 @@ export class App extends Component {
     /** Whether the address named no state when the page was opened. */
     beganWithoutState = location.hash === '';
     controller = new CellController(this.props.page);
+    scrolling = new Scrolling(this.props.page, this.controller);
     /** @type {import('./cell-list.js').Cell[]} */
     cells = [];
     sections = this.controller.sections.of([]);
-    /** @type {string | null} */
-    shownHere = null;
-    /**
-     * The cell navigated to, while the content above it may still change its height.
-     * @type {{key: string, until: number} | null}
-     */
-    arrived = null;
-    /** The state and the cell of a followed person that were scrolled to last. @type {string | null} */
-    shownFollowed = null;
     /** The focused element before a comparison opened. @type {Element | null} */
     beforeComparing = null;
     /** @type {HTMLElement | null} */
     main = null;
-    /** The last notice shown. @type {import('./page.js').Notice | null} */
-    noticed = null;
 
     componentDidMount() {
         document.addEventListener('keydown', (event) => this.controller.onGlobalKey(event));
@@ -108,12 +95,10 @@ export class App extends Component {
         const notebook = /** @type {HTMLElement | null | undefined} */ (
             this.main?.querySelector('.notebook')
         );
-        if (notebook)
-            new ResizeObserver(() => {
-                this.controller.focus.follow();
-                this.#settle();
-            }).observe(notebook);
-        if (this.main && notebook) keepPointerSteady(this.main, notebook);
+        if (this.main && notebook) {
+            this.scrolling.watch(this.main, notebook);
+            keepPointerSteady(this.main, notebook);
+        }
         this.main?.addEventListener('focusin', (event) =>
             this.controller.selected.onFocusIn(/** @type {Element} */ (event.target)),
         );
@@ -143,8 +128,6 @@ export class App extends Component {
             this.props.page.host.remember('focus', this.controller.focus.kept());
             keepHistories(this.controller.focus.views);
         });
-        for (const look of /** @type {const} */ (['wheel', 'touchmove', 'pointerdown']))
-            this.main?.addEventListener(look, () => this.#leave(), { passive: true });
         this.componentDidUpdate();
         whenLoaded('lint', ({ CodeProblems }) => {
             this.controller.problems = new CodeProblems(this.controller);
@@ -153,10 +136,9 @@ export class App extends Component {
     }
 
     componentDidUpdate() {
-        this.#uncover();
+        this.scrolling.onNotice();
         this.controller.onPainted(this.cells);
-        this.#follow();
-        this.#goAlong();
+        this.scrolling.onPainted(this.cells);
         this.#begin();
     }
 
@@ -233,25 +215,6 @@ export class App extends Component {
         if (this.state.showsOutline) this.#keepOutline(false);
     }
 
-    /**
-     * Scrolls to the cell of the state navigated to. Does nothing if the focus is in the cells,
-     * because the focused cell is already in view.
-     */
-    #follow() {
-        const at = this.props.page.attempt ?? this.props.page.here;
-        const before = this.shownHere;
-        this.shownHere = at;
-        const isFollowing = this.props.page.following.person !== null;
-        if (before === at || (!isFollowing && this.main?.contains(document.activeElement))) return;
-        const cell = this.cells.findLast(
-            (one) =>
-                (one.kind === 'ran' ? one.state.id : one.kind === 'attempt' ? one.run.exec_id : '') === at,
-        );
-        if (cell) this.controller.sections.reveal(cell.key);
-        this.arrived = cell ? { key: cell.key, until: performance.now() + SETTLING } : null;
-        this.#settle();
-    }
-
     /** Ends following another person when the user acts in the notebook or presses Escape. */
     #watchActs() {
         const { following } = this.props.page;
@@ -269,59 +232,13 @@ export class App extends Component {
         addEventListener('keydown', onKey, true);
     }
 
-    /** Scrolls to the cell that the followed person edits, once it is shown. */
-    #goAlong() {
-        const { here, following } = this.props.page;
-        const { cell } = following;
-        const wish = cell && `${here} ${cell}`;
-        if (wish === this.shownFollowed) return;
-        const element = cell && this.main?.querySelector(`[data-cell="${CSS.escape(cell)}"]`);
-        if (cell && !element) return;
-        this.shownFollowed = wish;
-        if (element) element.scrollIntoView({ block: 'nearest' });
-    }
-
-    /** Scrolls the focused cell out from under a new notice. */
-    #uncover() {
-        const { notice } = this.props.page;
-        if (notice === this.noticed) return;
-        this.noticed = notice;
-        const box = notice && document.querySelector('.notice')?.getBoundingClientRect();
-        const cell = this.main?.contains(document.activeElement)
-            ? document.activeElement?.closest('.cell')?.getBoundingClientRect()
-            : null;
-        if (!box || !cell || !this.main) return;
-        const { top } = this.main.getBoundingClientRect();
-        // If the cell is taller than the pane, keep its beginning in view.
-        const by = Math.min(cell.bottom + GAP - box.top, cell.top - top);
-        if (cell.top < box.bottom && by > 0) this.main.scrollTop += by;
-    }
-
-    /** Keeps the target cell in view while tables and pictures above it load. */
-    #settle() {
-        const { arrived, main } = this;
-        if (!arrived || !main) return;
-        if (performance.now() > arrived.until || main.contains(document.activeElement)) this.arrived = null;
-        else
-            main.querySelector(`[data-cell="${CSS.escape(arrived.key)}"]`)?.scrollIntoView({
-                block: 'nearest',
-            });
-    }
-
-    /** The user scrolls: stops all automatic scrolling. */
-    #leave() {
-        this.arrived = null;
-        this.controller.focus.unfollow();
-        this.props.page.following.stop();
-    }
-
     render() {
         const { page, rev } = this.props;
         const { showsGraph, showsOutline, over } = this.state;
         const { finder } = this.controller;
         this.cells = page.isLoaded ? page.cells() : [];
         this.sections = this.controller.sections.of(this.cells);
-        const waiting = page.mayRun ? page.runnable(undefined, this.cells) : [];
+        const waiting = page.mayRun ? page.ownRuns.runnable(undefined, this.cells) : [];
         // The comparison takes the focus only after it has loaded, so remember the focus now.
         this.beforeComparing = page.comparison.isOpen
             ? (this.beforeComparing ?? document.activeElement)
@@ -418,7 +335,7 @@ export class App extends Component {
      * @param {Extract<import('./cell-list.js').Cell, {kind: 'draft'}>[]} waiting
      */
     #replay(waiting) {
-        const good = this.props.page.replayable(waiting);
+        const good = this.props.page.ownRuns.replayable(waiting);
         const failed = waiting.length - good.length;
         return [
             good.length > 0 &&
@@ -440,7 +357,7 @@ export class App extends Component {
     /** @param {import('./cell-list.js').Cell} cell */
     #cell(cell) {
         const { page } = this.props;
-        const isStopping = page.stoppingRuns.has(runOf(cell)?.exec_id ?? '');
+        const isStopping = page.ownRuns.stopping.has(runOf(cell)?.exec_id ?? '');
         const isHidden = this.sections.hidden.has(cell.key);
         const section = this.sections.byKey.get(cell.key);
         const sweep = memberOf(page.model.sweeps, runOf(cell)?.exec_id)?.sweep;

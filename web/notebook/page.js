@@ -1,5 +1,5 @@
 // @ts-check
-// What this tab knows: its position in the graph, edits of cells that ran, runs that it started.
+// What this tab knows: its position in the graph, and edits of cells that ran.
 //
 // Turns user actions into commands and reacts to events; knows no DOM. The model holds what the
 // server knows; the page holds what this tab shows.
@@ -11,20 +11,12 @@ import { Drafts } from './drafts.js';
 import { Prose } from './prose.js';
 import { Files } from '../files/files.js';
 import { CheckpointController } from '../checkpoints/checkpoint-controller.js';
-import {
-    cellId,
-    cellsOf,
-    isRunningAbove,
-    isText,
-    runnableFrom,
-    runToWaitFor,
-    stateUnder,
-    unsuccessful,
-} from './cell-list.js';
+import { cellsOf } from './cell-list.js';
 import { Following } from '../presence/following.js';
 import { others, Presence } from '../presence/presence.js';
+import { OwnRuns } from './own-runs.js';
 import { keepTypingDuringRun, keepOrphanedDraft } from './orphaned-edits.js';
-import { hasEnded, ROOT_STATE } from '../shell/protocol.js';
+import { ROOT_STATE } from '../shell/protocol.js';
 import { newId } from '../text/format.js';
 import { RunAnnouncements } from './run-announcements.js';
 import { RunCompletionBuffer } from '../shell/run-completion-buffer.js';
@@ -78,15 +70,6 @@ import { WORDS } from '../shell/words.js';
  */
 /** @typedef {import('../presence/remote-carets.js').RemoteCaret} RemoteCaret */
 
-/**
- * Versions of a cell's code that run beside it, each as a branch from the same state. `known`: the
- * number of versions that ran before; `isFollowed`: whether the cell itself runs, and the page
- * follows it.
- * @typedef {{codes: string[], known: number, isFollowed: boolean}} Variants
- */
-/** @type {Variants} */
-const NO_VARIANTS = Object.freeze({ codes: [], known: 0, isFollowed: true });
-
 export class Page {
     #here = ROOT_STATE;
     /** @type {string | null} */
@@ -115,18 +98,13 @@ export class Page {
          * @type {Map<string, {was: string, text: string}>}
          */
         this.textEdits = new Map(host.recall('texts') ?? []);
-        /** Runs that this tab started, with its position then. @type {Map<string, string>} */
-        this.ownRuns = new Map(host.recall('mine') ?? []);
-        /** Runs that the server has not confirmed yet, by draft. @type {Map<string, string>} */
-        this.requestedRuns = new Map();
+        this.ownRuns = new OwnRuns(this, host.recall('mine') ?? []);
         /**
          * Drafts and runs at the current state that belong to other branches than the one that the
          * user has begun there, by their ids. The page does not show them.
          * @type {Set<string>}
          */
         this.otherBranches = new Set();
-        /** Runs that this tab asked to stop; the next request kills them. @type {Set<string>} */
-        this.stoppingRuns = new Set();
         this.variables = new Variables(this, host);
         this.files = new Files(this, host);
         this.checkpoints = new CheckpointController(this, host);
@@ -165,11 +143,6 @@ export class Page {
         this.following = new Following(this);
         /** The ids of the other tabs of this browser; see own-tabs.js. @type {Set<string>} */
         this.ownTabs = new Set();
-        /**
-         * The state that a draft shown here has become. The page goes there when the run has ended.
-         * @type {string | null}
-         */
-        this.comingState = null;
         this.deletion = new Deletion(this, host, time);
     }
 
@@ -206,7 +179,7 @@ export class Page {
             edits,
             textEdits: this.textEdits,
             freshId,
-            requestedRuns: this.requestedRuns,
+            requestedRuns: this.ownRuns.requested,
             pendingDeletion: this.pendingDeletion,
             openedDrafts: this.openedDrafts,
             otherBranches: this.otherBranches,
@@ -241,11 +214,7 @@ export class Page {
         this.prose.onSnapshot();
         this.variables.clear();
         this.isLoaded = true;
-        this.requestedRuns.clear();
-        for (const id of this.ownRuns.keys()) {
-            const run = this.model.runs.get(id);
-            if (run && hasEnded(run.status)) this.#onRunEnded(id, run.state);
-        }
+        this.ownRuns.onSnapshot();
         this.#goTo(address, true);
         this.following.onPeople();
         this.drafts.rescue(this.here, isAnotherEpoch);
@@ -263,7 +232,7 @@ export class Page {
     #apply(event) {
         const refuge = event.event === 'removed' ? this.#refuge(event.states) : null;
         if (event.event === 'state_added') {
-            if (this.#showsDraftOf(event.state)) this.comingState = event.state.id;
+            this.ownRuns.onStateAdded(event.state);
             keepTypingDuringRun(this, event.state);
         }
         if (event.event === 'drafts_changed') this.drafts.applyServerDrafts(event);
@@ -271,13 +240,9 @@ export class Page {
         this.model.fold(this.prose.inEvent(event));
         if (event.event === 'people_changed') this.onPeople();
         if (event.event === 'drafts_changed' && this.presence.caretDraft) this.presence.onMoved();
-        if (
-            event.event === 'run_added' &&
-            this.requestedRuns.get(event.run.draft ?? '') === event.run.exec_id
-        )
-            this.requestedRuns.delete(event.run.draft ?? '');
+        if (event.event === 'run_added') this.ownRuns.onRunAdded(event.run);
         if (event.event === 'run_ended') {
-            this.#onRunEnded(event.exec_id, event.state);
+            this.ownRuns.onRunEnded(event.exec_id, event.state);
             this.files.onRunEnded();
         }
         if (event.event === 'removed')
@@ -292,7 +257,7 @@ export class Page {
         if (event.event === 'state_changed') this.variables.onPageMoved();
         if (event.event === 'memory_measured') this.memoryRev += 1;
         if (event.event === 'removed' || event.event === 'reset') this.comparison.onStatesRemoved();
-        if (!this.#exists(this.here)) this.#moveTo(refuge ?? this.model.newest(), null, true);
+        if (!this.#exists(this.here)) this.moveTo(refuge ?? this.model.newest(), null, true);
         for (const widget of this.widgets) widget.onEvent(event);
     }
 
@@ -351,10 +316,10 @@ export class Page {
         const compared = this.comparison.openAddress(id);
         if (compared) return this.#moveBehind(compared, isFirst);
         const run = this.model.runs.get(id);
-        if (this.model.states.has(id)) this.#moveTo(id, null, replace);
-        else if (run?.state) this.#moveTo(run.state, null, replace);
-        else if (run) this.#moveTo(this.model.baseOf(run) ?? this.here, id, replace);
-        else this.#moveTo(this.model.newest(), null, true);
+        if (this.model.states.has(id)) this.moveTo(id, null, replace);
+        else if (run?.state) this.moveTo(run.state, null, replace);
+        else if (run) this.moveTo(this.model.baseOf(run) ?? this.here, id, replace);
+        else this.moveTo(this.model.newest(), null, true);
         return undefined;
     }
 
@@ -365,13 +330,7 @@ export class Page {
      */
     branchFrom(state) {
         this.goTo(state);
-        for (const { id } of this.drafts.on(state, null)) {
-            const exec_id = this.requestedRuns.get(id) ?? this.model.runOfDraft.get(id) ?? '';
-            const run = this.model.runs.get(exec_id);
-            if (run ? hasEnded(run.status) : !this.requestedRuns.has(id)) continue;
-            this.otherBranches.add(id);
-            this.ownRuns.delete(exec_id);
-        }
+        this.ownRuns.leave(state);
         for (const run of this.model.openRuns())
             if (this.model.baseOf(run) === state) this.otherBranches.add(run.exec_id);
         this.saveTabState();
@@ -381,8 +340,13 @@ export class Page {
     /** Compares states. @type {(...states: string[]) => void} */
     compare = (...states) => this.comparison.open(states);
 
-    /** @param {string} state @param {string | null} attempt @param {boolean} replace */
-    #moveTo(state, attempt, replace) {
+    /**
+     * Shows a state. Keeps what `goTo` ends: the following of a person, and a comparison.
+     * @param {string} state
+     * @param {string | null} attempt the run without a state that is shown below it, if any
+     * @param {boolean} replace whether the address replaces the last one in the history
+     */
+    moveTo(state, attempt, replace) {
         this.#here = state;
         this.#attempt = attempt;
         this.host.setAddress(this.comparison.address ?? attempt ?? state, replace);
@@ -414,246 +378,6 @@ export class Page {
     #refuge(gone) {
         const line = this.model.lineage(this.here).filter((state) => !gone.includes(state.id));
         return line.at(-1)?.id ?? null;
-    }
-
-    // Running
-
-    /**
-     * Runs a cell with its current code. A draft below a running cell waits for that cell.
-     * @param {Cell} cell
-     * @param {string} code
-     * @param {Variants} [variants]
-     */
-    run(cell, code, variants = NO_VARIANTS) {
-        if (!this.mayRun) return;
-        this.checkpoints.confirmReplay(stateUnder(this.cells(), cell, code, this.requestedRuns), () => {
-            const now = this.cells().find(({ key }) => key === cell.key) ?? cell;
-            if (now.kind === 'ran') this.#runAgain(now, code, variants);
-            else if (now.kind === 'draft') this.#runDraft(now, code, variants);
-            else if (now.kind === 'attempt') this.copyAsDraft(code);
-        });
-    }
-
-    /** The run that a draft would wait for. @param {Cell} cell */
-    waitsFor(cell) {
-        return runToWaitFor(this.cells(), cell.key, this.requestedRuns);
-    }
-
-    /**
-     * @param {Extract<Cell, {kind: 'draft'}>} cell
-     * @param {string} code
-     * @param {Variants} [variants]
-     */
-    #runDraft(cell, code, variants) {
-        const isOpen = (cell.run && !hasEnded(cell.run.status)) || this.requestedRuns.has(cell.draft.id);
-        if (isText(cell) || isOpen || !code.trim()) return;
-        const before = this.waitsFor(cell);
-        if (cell.isFresh || cell.draft.source !== code) this.type(cell, code);
-        this.drafts.flushAll();
-        const on = before ? { run: before } : { state: cell.draft.on };
-        const exec_id = newId();
-        this.requestedRuns.set(cell.draft.id, exec_id);
-        // The cells below an inserted cell become drafts, as after an edit.
-        const line = cell.isInside && !before ? { instead_of: { state: cell.draft.on, tip: this.here } } : {};
-        this.#startAll({ do: 'run', exec_id, code, on, draft: cell.draft.id, ...line }, variants);
-    }
-
-    /**
-     * The drafts from a cell on that can run now, in order.
-     * @param {string} [key]
-     * @param {Cell[]} [cells]
-     * @returns {Extract<Cell, {kind: 'draft'}>[]}
-     */
-    runnable(key, cells = this.cells()) {
-        return runnableFrom(cells, key, this.requestedRuns);
-    }
-
-    /**
-     * Runs the drafts from a cell on, each on the result of the one before.
-     * @param {string} [key]
-     */
-    runFrom(key) {
-        this.#runEach(() => this.runnable(key));
-    }
-
-    /** Runs the drafts above a cell. @param {string} key */
-    runAbove(key) {
-        this.#runEach(() => {
-            const keys = this.cells().map((cell) => cell.key);
-            return this.runnable().filter((cell) => keys.indexOf(cell.key) < keys.indexOf(key));
-        });
-    }
-
-    /** The drafts that a replay runs: without those whose code did not succeed the last time. */
-    replayable(waiting = this.runnable()) {
-        const skipped = unsuccessful(this.model, waiting);
-        return skipped.size ? waiting.filter(({ key }) => !skipped.has(key)) : waiting;
-    }
-
-    /** Runs the drafts that repeat earlier cells, each on the result of the one before. */
-    replayRest() {
-        this.#runEach(() => this.replayable());
-    }
-
-    /** @param {() => Extract<Cell, {kind: 'draft'}>[]} which the cells, in order */
-    #runEach(which) {
-        const [first] = which();
-        if (!this.mayRun || !first) return;
-        this.checkpoints.confirmReplay(
-            stateUnder(this.cells(), first, first.draft.source, this.requestedRuns),
-            () => {
-                for (const cell of which()) this.#runDraft(cell, cell.draft.source);
-            },
-        );
-    }
-
-    /**
-     * Runs a cell again, as a new version.
-     * @param {Extract<Cell, {kind: 'ran'}>} cell
-     * @param {string} code
-     * @param {Variants} variants
-     */
-    #runAgain(cell, code, variants) {
-        const { state } = cell;
-        if (cell.shown && !hasEnded(cell.shown.status)) return;
-        if (cell.isOutdated) {
-            this.notify(isRunningAbove(this.cells(), cell.key) ? WORDS.wait : WORDS.failedAbove, false);
-            return;
-        }
-        const exec_id = newId();
-        if (variants.isFollowed) this.edits.set(state.id, { text: code, run: exec_id });
-        this.saveTabState();
-        const on = { state: state.parent ?? ROOT_STATE };
-        const instead_of = { state: state.id, tip: this.here };
-        const draft = cellId(this.model, state);
-        this.#startAll({ do: 'run', exec_id, code, on, draft, instead_of }, variants);
-    }
-
-    /**
-     * Starts a run that the page follows, and its variants. The followed run is sent last, because
-     * a draft shows its newest run and ends with it.
-     * @param {Extract<Command, {do: 'run'}>} command
-     * @param {Variants} [variants]
-     */
-    #startAll(command, { codes, known, isFollowed } = NO_VARIANTS) {
-        if (isFollowed) this.ownRuns.set(command.exec_id, this.here);
-        for (const code of codes) this.#start({ ...command, exec_id: newId(), code });
-        if (isFollowed) this.#start(command);
-        const count = codes.length + Number(isFollowed);
-        if (codes.length + known > 0) this.notify(WORDS.variantsRun(count, known), false);
-    }
-
-    /** @param {Extract<Command, {do: 'run'}>} command */
-    async #start(command) {
-        if ('state' in command.on && this.checkpoints.needsReplay(command.on.state)) command.replay = true;
-        if ('state' in command.on && this.pendingDeletion.has(command.on.state)) this.deletion.undo();
-        this.saveTabState();
-        this.host.requestPaint();
-        // The run may depend on typing that is not sent yet.
-        const sent = this.drafts.allSent();
-        if (sent) await sent;
-        const reply = await this.host.send(command);
-        // The server refuses a run that is sent again after a lost connection if it already has it.
-        if (reply.kind !== 'refused' || this.model.runs.has(command.exec_id)) return;
-        this.ownRuns.delete(command.exec_id);
-        if (this.requestedRuns.get(command.draft ?? '') === command.exec_id)
-            this.requestedRuns.delete(command.draft ?? '');
-        for (const edit of this.edits.values()) if (edit.run === command.exec_id) edit.run = null;
-        this.saveTabState();
-        this.reportRefusal(reply);
-    }
-
-    /**
-     * Goes to the state that a run left. For a run of this tab: if the user has not navigated away
-     * since its start. For any other run: if the page shows it.
-     * @param {string} id
-     * @param {string | null} state
-     */
-    #onRunEnded(id, state) {
-        const stood = this.ownRuns.get(id);
-        this.stoppingRuns.delete(id);
-        if (stood === undefined) {
-            const isComing = state !== null && state === this.comingState;
-            this.comingState = null;
-            if (!state || !this.#exists(state)) return;
-            if (this.attempt === id) this.#moveTo(state, null, true);
-            else if (isComing) this.#goAlongWithRun(id, state);
-            return;
-        }
-        this.ownRuns.delete(id);
-        this.#announceEnd(id, state);
-        const parent = state && this.model.states.get(state)?.parent;
-        if (state && this.#exists(state)) {
-            for (const [edited, edit] of this.edits) if (edit.run === id) this.edits.delete(edited);
-            if (this.here === stood || this.here === parent) {
-                if (parent) this.#takeDrafts(parent, state);
-                this.#moveTo(state, null, true);
-            }
-        }
-        this.saveTabState();
-    }
-
-    /**
-     * Whether the page shows the draft that has become a state.
-     * @param {import('../shell/protocol.js').State} state
-     */
-    #showsDraftOf({ parent, exec_id }) {
-        const draft = this.model.runs.get(exec_id ?? '')?.draft;
-        if (!draft || parent !== this.here || this.otherBranches.has(draft)) return false;
-        return this.drafts.on(this.here, null).some(({ id }) => id === draft);
-    }
-
-    /**
-     * Follows a run of another user whose draft this page shows. The page goes to the new state, so
-     * that the cell keeps its place. The page does not move if its own user waits for a cell, or
-     * types in another draft.
-     * @param {string} id of the run
-     * @param {string} state the state that it left
-     */
-    #goAlongWithRun(id, state) {
-        const { here } = this;
-        const waits = [...this.ownRuns.values()].includes(here);
-        if (waits || this.model.draft(this.presence.caretDraft ?? '')?.on === here) return;
-        this.#takeDrafts(here, state);
-        this.#moveTo(state, null, true);
-        this.#announceEnd(id, state);
-    }
-
-    /**
-     * Moves the drafts that the server does not have yet to a new state, as the server does with
-     * the others.
-     * @param {string} parent
-     * @param {string} state
-     */
-    #takeDrafts(parent, state) {
-        const hasRun = (/** @type {string} */ draft) =>
-            this.requestedRuns.has(draft) || this.model.runOfDraft.has(draft);
-        this.drafts.follow(parent, state, hasRun);
-    }
-
-    /** @param {string} id of a run @param {string | null} state the state that it left */
-    #announceEnd(id, state) {
-        const run = this.model.runs.get(id);
-        const isOpen = (/** @type {string} */ own) => {
-            const other = this.model.runs.get(own);
-            return other !== undefined && !hasEnded(other.status);
-        };
-        const count = this.model.states.get(state ?? '')?.exec_count ?? 0;
-        if (run) this.announcements.ended(run, count, ![...this.ownRuns.keys()].some(isOpen));
-    }
-
-    /** Stops a run; the second request kills its process. @param {string} exec_id */
-    async stop(exec_id) {
-        this.stoppingRuns.add(exec_id);
-        this.host.requestPaint();
-        this.reportRefusal(await this.host.send({ do: 'interrupt', exec_id }));
-    }
-
-    /** @param {string} exec_id @param {string} text */
-    async answer(exec_id, text) {
-        const reply = await this.host.send({ do: 'answer_input', exec_id, text });
-        this.reportRefusal(reply);
-        return reply.kind !== 'refused';
     }
 
     // Editing
@@ -809,7 +533,7 @@ export class Page {
     saveTabState() {
         this.host.remember('edits', [...this.edits]);
         this.host.remember('texts', [...this.textEdits]);
-        this.host.remember('mine', [...this.ownRuns]);
+        this.host.remember('mine', this.ownRuns.kept);
         this.host.remember('branchColours', this.branchColours.kept);
     }
 }

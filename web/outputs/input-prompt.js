@@ -43,7 +43,7 @@ export class InputPrompt extends Component {
         const { prompt, exec_id, controller } = this.props;
         if (this.answered === prompt || !this.input) return;
         this.answered = prompt;
-        const isTaken = await controller?.page.answer(exec_id, this.input.value);
+        const isTaken = await controller?.page.ownRuns.answer(exec_id, this.input.value);
         if (!isTaken && this.answered === prompt) this.answered = null;
     }
 

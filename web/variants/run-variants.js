@@ -16,15 +16,16 @@ import { WORDS } from '../shell/words.js';
  */
 export function runVariants(page, cell, codes) {
     const [first = ''] = codes;
-    const base = stateUnder(page.cells(), cell, first, page.requestedRuns);
+    const base = stateUnder(page.cells(), cell, first, page.ownRuns.requested);
     const states = codes.map((code) => (base === undefined ? null : stateOf(page, base, code)));
     const fresh = codes.filter((_, i) => states[i] === null);
     const known = codes.length - fresh.length;
     const [shown] = states;
     const isShown = cell.kind === 'ran' && shown === cell.state.id;
-    if (fresh.length > 0 && isShown) page.run(cell, first, { codes: fresh, known, isFollowed: false });
+    if (fresh.length > 0 && isShown)
+        page.ownRuns.run(cell, first, { codes: fresh, known, isFollowed: false });
     else if (fresh.length > 0)
-        page.run(cell, fresh[0] ?? '', { codes: fresh.slice(1), known, isFollowed: true });
+        page.ownRuns.run(cell, fresh[0] ?? '', { codes: fresh.slice(1), known, isFollowed: true });
     else {
         if (shown && !isShown) page.branchFrom(shown);
         page.notify(WORDS.variantsKnown(known), false);

@@ -262,7 +262,7 @@ export class WidgetOutput extends Component {
             ${
                 isBusy &&
                 html`<div class="output-note" role="status">${OUTPUT_WORDS.widgetBusy} <button
-                    class="text-button" onClick=${() => page.stop(run.exec_id)}>${
+                    class="text-button" onClick=${() => page.ownRuns.stop(run.exec_id)}>${
                         OUTPUT_WORDS.widgetStop
                     }</button></div>`
             }`;

@@ -1,0 +1,359 @@
+// @ts-check
+// The runs that this tab starts, and how the page follows them to the states that they leave.
+
+import {
+    cellId,
+    isRunningAbove,
+    isText,
+    runnableFrom,
+    runToWaitFor,
+    stateUnder,
+    unsuccessful,
+} from './cell-list.js';
+import { hasEnded, ROOT_STATE } from '../shell/protocol.js';
+import { newId } from '../text/format.js';
+import { WORDS } from '../shell/words.js';
+
+/** @typedef {import('./cell-list.js').Cell} Cell */
+/** @typedef {import('../shell/protocol.js').Command} Command */
+
+/**
+ * Versions of a cell's code that run beside it, each as a branch from the same state. `known`: the
+ * number of versions that ran before; `isFollowed`: whether the cell itself runs, and the page
+ * follows it.
+ * @typedef {{codes: string[], known: number, isFollowed: boolean}} Variants
+ */
+/** @type {Variants} */
+const NO_VARIANTS = Object.freeze({ codes: [], known: 0, isFollowed: true });
+
+export class OwnRuns {
+    /**
+     * The runs that this tab follows, with its position when they started.
+     * @type {Map<string, string>}
+     */
+    #started;
+    /**
+     * The state that a draft shown here has become. The page goes there when the run has ended.
+     * @type {string | null}
+     */
+    #coming = null;
+
+    /** @param {import('./page.js').Page} page @param {[string, string][]} kept see `kept` */
+    constructor(page, kept) {
+        this.page = page;
+        this.#started = new Map(kept);
+        /** Runs that the server has not confirmed yet, by draft. @type {Map<string, string>} */
+        this.requested = new Map();
+        /** Runs that this tab asked to stop; the next request kills them. @type {Set<string>} */
+        this.stopping = new Set();
+    }
+
+    /** What a reload of this tab needs. */
+    get kept() {
+        return [...this.#started];
+    }
+
+    /** Whether this tab started a run that has not ended. @param {string} exec_id */
+    has(exec_id) {
+        return this.#started.has(exec_id);
+    }
+
+    /** Follows a run from the current state. @param {string} exec_id */
+    follow(exec_id) {
+        this.#started.set(exec_id, this.page.here);
+    }
+
+    /** @param {string} exec_id */
+    forget(exec_id) {
+        this.#started.delete(exec_id);
+    }
+
+    /** Forgets all runs, because the notebook was reset. */
+    clear() {
+        this.#started.clear();
+    }
+
+    // Events
+
+    /** The page has loaded the notebook again. Runs may have ended since. */
+    onSnapshot() {
+        this.requested.clear();
+        for (const id of this.#started.keys()) {
+            const run = this.page.model.runs.get(id);
+            if (run && hasEnded(run.status)) this.onRunEnded(id, run.state);
+        }
+    }
+
+    /** @param {import('../shell/protocol.js').State} state */
+    onStateAdded(state) {
+        if (this.#showsDraftOf(state)) this.#coming = state.id;
+    }
+
+    /** The server has confirmed a run. @param {import('../shell/protocol.js').Run} run */
+    onRunAdded({ draft, exec_id }) {
+        if (this.requested.get(draft ?? '') === exec_id) this.requested.delete(draft ?? '');
+    }
+
+    /**
+     * Goes to the state that a run left. For a run of this tab: if the user has not navigated away
+     * since its start. For any other run: if the page shows it.
+     * @param {string} id
+     * @param {string | null} state
+     */
+    onRunEnded(id, state) {
+        const stood = this.#started.get(id);
+        this.stopping.delete(id);
+        if (stood === undefined) {
+            const isComing = state !== null && state === this.#coming;
+            this.#coming = null;
+            if (!state || !this.page.model.states.has(state)) return;
+            if (this.page.attempt === id) this.page.moveTo(state, null, true);
+            else if (isComing) this.#goAlongWithRun(id, state);
+            return;
+        }
+        this.#started.delete(id);
+        this.#announceEnd(id, state);
+        const parent = state && this.page.model.states.get(state)?.parent;
+        if (state && this.page.model.states.has(state)) {
+            for (const [edited, edit] of this.page.edits) if (edit.run === id) this.page.edits.delete(edited);
+            if (this.page.here === stood || this.page.here === parent) {
+                if (parent) this.#takeDrafts(parent, state);
+                this.page.moveTo(state, null, true);
+            }
+        }
+        this.page.saveTabState();
+    }
+
+    /**
+     * Whether the page shows the draft that has become a state.
+     * @param {import('../shell/protocol.js').State} state
+     */
+    #showsDraftOf({ parent, exec_id }) {
+        const { model, here, drafts, otherBranches } = this.page;
+        const draft = model.runs.get(exec_id ?? '')?.draft;
+        if (!draft || parent !== here || otherBranches.has(draft)) return false;
+        return drafts.on(here, null).some(({ id }) => id === draft);
+    }
+
+    /**
+     * Follows a run of another user whose draft this page shows. The page goes to the new state, so
+     * that the cell keeps its place. The page does not move if its own user waits for a cell, or
+     * types in another draft.
+     * @param {string} id of the run
+     * @param {string} state the state that it left
+     */
+    #goAlongWithRun(id, state) {
+        const { here } = this.page;
+        const waits = [...this.#started.values()].includes(here);
+        if (waits || this.page.model.draft(this.page.presence.caretDraft ?? '')?.on === here) return;
+        this.#takeDrafts(here, state);
+        this.page.moveTo(state, null, true);
+        this.#announceEnd(id, state);
+    }
+
+    /**
+     * Moves the drafts that the server does not have yet to a new state, as the server does with
+     * the others.
+     * @param {string} parent
+     * @param {string} state
+     */
+    #takeDrafts(parent, state) {
+        const hasRun = (/** @type {string} */ draft) =>
+            this.requested.has(draft) || this.page.model.runOfDraft.has(draft);
+        this.page.drafts.follow(parent, state, hasRun);
+    }
+
+    /** @param {string} id of a run @param {string | null} state the state that it left */
+    #announceEnd(id, state) {
+        const run = this.page.model.runs.get(id);
+        const isOpen = (/** @type {string} */ own) => {
+            const other = this.page.model.runs.get(own);
+            return other !== undefined && !hasEnded(other.status);
+        };
+        const count = this.page.model.states.get(state ?? '')?.exec_count ?? 0;
+        if (run) this.page.announcements.ended(run, count, ![...this.#started.keys()].some(isOpen));
+    }
+
+    // Running
+
+    /**
+     * Runs a cell with its current code. A draft below a running cell waits for that cell.
+     * @param {Cell} cell
+     * @param {string} code
+     * @param {Variants} [variants]
+     */
+    run(cell, code, variants = NO_VARIANTS) {
+        if (!this.page.mayRun) return;
+        this.page.checkpoints.confirmReplay(stateUnder(this.page.cells(), cell, code, this.requested), () => {
+            const now = this.page.cells().find(({ key }) => key === cell.key) ?? cell;
+            if (now.kind === 'ran') this.#runAgain(now, code, variants);
+            else if (now.kind === 'draft') this.#runDraft(now, code, variants);
+            else if (now.kind === 'attempt') this.page.copyAsDraft(code);
+        });
+    }
+
+    /** The run that a draft would wait for. @param {Cell} cell */
+    waitsFor(cell) {
+        return runToWaitFor(this.page.cells(), cell.key, this.requested);
+    }
+
+    /**
+     * @param {Extract<Cell, {kind: 'draft'}>} cell
+     * @param {string} code
+     * @param {Variants} [variants]
+     */
+    #runDraft(cell, code, variants) {
+        const isOpen = (cell.run && !hasEnded(cell.run.status)) || this.requested.has(cell.draft.id);
+        if (isText(cell) || isOpen || !code.trim()) return;
+        const before = this.waitsFor(cell);
+        if (cell.isFresh || cell.draft.source !== code) this.page.type(cell, code);
+        this.page.drafts.flushAll();
+        const on = before ? { run: before } : { state: cell.draft.on };
+        const exec_id = newId();
+        this.requested.set(cell.draft.id, exec_id);
+        // The cells below an inserted cell become drafts, as after an edit.
+        const line =
+            cell.isInside && !before ? { instead_of: { state: cell.draft.on, tip: this.page.here } } : {};
+        this.#startAll({ do: 'run', exec_id, code, on, draft: cell.draft.id, ...line }, variants);
+    }
+
+    /**
+     * The drafts from a cell on that can run now, in order.
+     * @param {string} [key]
+     * @param {Cell[]} [cells]
+     * @returns {Extract<Cell, {kind: 'draft'}>[]}
+     */
+    runnable(key, cells = this.page.cells()) {
+        return runnableFrom(cells, key, this.requested);
+    }
+
+    /**
+     * Runs the drafts from a cell on, each on the result of the one before.
+     * @param {string} [key]
+     */
+    runFrom(key) {
+        this.#runEach(() => this.runnable(key));
+    }
+
+    /** Runs the drafts above a cell. @param {string} key */
+    runAbove(key) {
+        this.#runEach(() => {
+            const keys = this.page.cells().map((cell) => cell.key);
+            return this.runnable().filter((cell) => keys.indexOf(cell.key) < keys.indexOf(key));
+        });
+    }
+
+    /** The drafts that a replay runs: without those whose code did not succeed the last time. */
+    replayable(waiting = this.runnable()) {
+        const skipped = unsuccessful(this.page.model, waiting);
+        return skipped.size ? waiting.filter(({ key }) => !skipped.has(key)) : waiting;
+    }
+
+    /** Runs the drafts that repeat earlier cells, each on the result of the one before. */
+    replayRest() {
+        this.#runEach(() => this.replayable());
+    }
+
+    /** @param {() => Extract<Cell, {kind: 'draft'}>[]} which the cells, in order */
+    #runEach(which) {
+        const [first] = which();
+        if (!this.page.mayRun || !first) return;
+        this.page.checkpoints.confirmReplay(
+            stateUnder(this.page.cells(), first, first.draft.source, this.requested),
+            () => {
+                for (const cell of which()) this.#runDraft(cell, cell.draft.source);
+            },
+        );
+    }
+
+    /**
+     * Runs a cell again, as a new version.
+     * @param {Extract<Cell, {kind: 'ran'}>} cell
+     * @param {string} code
+     * @param {Variants} variants
+     */
+    #runAgain(cell, code, variants) {
+        const { state } = cell;
+        if (cell.shown && !hasEnded(cell.shown.status)) return;
+        if (cell.isOutdated) {
+            this.page.notify(
+                isRunningAbove(this.page.cells(), cell.key) ? WORDS.wait : WORDS.failedAbove,
+                false,
+            );
+            return;
+        }
+        const exec_id = newId();
+        if (variants.isFollowed) this.page.edits.set(state.id, { text: code, run: exec_id });
+        this.page.saveTabState();
+        const on = { state: state.parent ?? ROOT_STATE };
+        const instead_of = { state: state.id, tip: this.page.here };
+        const draft = cellId(this.page.model, state);
+        this.#startAll({ do: 'run', exec_id, code, on, draft, instead_of }, variants);
+    }
+
+    /**
+     * Starts a run that the page follows, and its variants. The followed run is sent last, because
+     * a draft shows its newest run and ends with it.
+     * @param {Extract<Command, {do: 'run'}>} command
+     * @param {Variants} [variants]
+     */
+    #startAll(command, { codes, known, isFollowed } = NO_VARIANTS) {
+        if (isFollowed) this.#started.set(command.exec_id, this.page.here);
+        for (const code of codes) this.#start({ ...command, exec_id: newId(), code });
+        if (isFollowed) this.#start(command);
+        const count = codes.length + Number(isFollowed);
+        if (codes.length + known > 0) this.page.notify(WORDS.variantsRun(count, known), false);
+    }
+
+    /** @param {Extract<Command, {do: 'run'}>} command */
+    async #start(command) {
+        if ('state' in command.on && this.page.checkpoints.needsReplay(command.on.state))
+            command.replay = true;
+        if ('state' in command.on && this.page.pendingDeletion.has(command.on.state))
+            this.page.deletion.undo();
+        this.page.saveTabState();
+        this.page.host.requestPaint();
+        // The run may depend on typing that is not sent yet.
+        const sent = this.page.drafts.allSent();
+        if (sent) await sent;
+        const reply = await this.page.host.send(command);
+        // The server refuses a run that is sent again after a lost connection if it already has it.
+        if (reply.kind !== 'refused' || this.page.model.runs.has(command.exec_id)) return;
+        this.#started.delete(command.exec_id);
+        if (this.requested.get(command.draft ?? '') === command.exec_id)
+            this.requested.delete(command.draft ?? '');
+        for (const edit of this.page.edits.values()) if (edit.run === command.exec_id) edit.run = null;
+        this.page.saveTabState();
+        this.page.reportRefusal(reply);
+    }
+
+    /**
+     * Cells that this tab runs on a state belong to other branches now: the page does not follow
+     * them.
+     * @param {string} state
+     */
+    leave(state) {
+        const { drafts, model, otherBranches } = this.page;
+        for (const { id } of drafts.on(state, null)) {
+            const exec_id = this.requested.get(id) ?? model.runOfDraft.get(id) ?? '';
+            const run = model.runs.get(exec_id);
+            if (run ? hasEnded(run.status) : !this.requested.has(id)) continue;
+            otherBranches.add(id);
+            this.#started.delete(exec_id);
+        }
+    }
+
+    /** Stops a run; the second request kills its process. @param {string} exec_id */
+    async stop(exec_id) {
+        this.stopping.add(exec_id);
+        this.page.host.requestPaint();
+        this.page.reportRefusal(await this.page.host.send({ do: 'interrupt', exec_id }));
+    }
+
+    /** @param {string} exec_id @param {string} text */
+    async answer(exec_id, text) {
+        const reply = await this.page.host.send({ do: 'answer_input', exec_id, text });
+        this.page.reportRefusal(reply);
+        return reply.kind !== 'refused';
+    }
+}
