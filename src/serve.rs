@@ -141,7 +141,9 @@ async fn serve(
         workers = options.workers.is_some(),
         "the server started"
     );
-    print_stdout(&format!("Ratoon is at {host}{path}\nCtrl-C stops it."));
+    let python = sessions.pythons().default();
+    let python = format!("Python {}, {}", python.version, python.executable.display());
+    print_stdout(&format!("Ratoon is at {host}{path}\nCells run in {python}\nCtrl-C stops it."));
 
     let stdin = options.used_while_stdin_is_open.then(stdin_is_open).transpose().map_err(cannot_serve)?;
     if let Some(file) = &options.agent {

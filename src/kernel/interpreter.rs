@@ -292,7 +292,7 @@ impl Candidate {
 
     /// Whether it is a launcher of a version manager. pyenv, asdf, mise and rye put their launchers
     /// into a directory `shims`.
-    fn is_launcher(&self) -> bool {
+    pub(super) fn is_launcher(&self) -> bool {
         let is_shim = |path: &Path| path.parent().is_some_and(|dir| dir.ends_with("shims"));
         is_shim(&self.path) || self.path.canonicalize().is_ok_and(|real| is_shim(&real))
     }

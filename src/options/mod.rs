@@ -266,11 +266,12 @@ pub enum Subcommand {
         #[arg(long, value_name = "VERSION", conflicts_with = "versions")]
         version: Option<String>,
     },
-    /// Write a lineage of a notebook to a file: its cells with their outputs, and its drafts.
+    /// Write one line of a notebook to a file: the cells from the start to a state, with their
+    /// outputs, and the drafts there.
     Export {
         /// The notebook's directory, NAME.ratoon, or its name.
         notebook: PathBuf,
-        /// The last state of the lineage, by its name or id [default: the newest].
+        /// The last state of the line, by its name or id [default: the newest].
         #[arg(long, value_name = "STATE")]
         state: Option<String>,
         /// `ipynb`, `py` or `html`.

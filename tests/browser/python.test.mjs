@@ -44,6 +44,7 @@ testOnOwnServer(
         await page.keyboard.press('Enter');
         await page.getByRole('radio', { name: /default/ }).waitFor();
         assert.ok(await page.getByRole('radio', { name: /default/ }).isChecked());
+        assert.ok(await page.getByRole('button', { name: 'Continue' }).isDisabled(), 'it is in use');
         await shot(page, 'python-list');
         const field = page.getByLabel('Path of a Python or of its environment');
         await field.focus();
@@ -72,6 +73,7 @@ testOnOwnServer(
         await page.getByText(/^The notebook runs in Python 3/).waitFor();
         await page.waitForSelector('dialog', { state: 'detached' });
         assert.equal(await name(page).getAttribute('title'), join(env, 'bin/python'));
+        await page.waitForSelector('.cell[data-fresh] .cm-content:focus');
         await run('import sys\nprint(x, sys.prefix)');
         await ran(2);
         await prints(`1 ${env}`, page);
@@ -121,6 +123,7 @@ testWithoutPage(
         const tab = await open(servers[1].url);
         const banner = tab.locator('.banner', { hasText: 'there is no such file' });
         await banner.waitFor();
+        assert.equal(await tab.locator('.status').innerText(), 'No Python');
         await shot(tab, 'python-gone');
         await banner.getByRole('button', { name: 'Choose a Python…' }).click();
         await tab.getByRole('radio', { name: /default/ }).check();

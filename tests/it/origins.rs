@@ -46,6 +46,20 @@ fn a_foreign_host_is_refused_on_every_path_first() {
 }
 
 #[test]
+fn a_person_at_an_unknown_address_reads_what_to_do() {
+    let server = TestServer::start();
+    for (host, shown) in [("localhost:9000", "localhost:9000"), ("<b>", "&#60;b&#62;")] {
+        let answer = server.send(Request::get("/n/main").by_browser().header("host", host));
+        assert_eq!(answer.status, 421, "{answer:?}");
+        let page = answer.text();
+        assert!(page.contains(&format!("ratoon --reachable-as {shown}")), "{page}");
+        for file in ["src=", "href="] {
+            assert!(!page.contains(file), "a file of this server would be refused: {page}");
+        }
+    }
+}
+
+#[test]
 fn the_host_must_occur_once_and_match_the_request_line() {
     let server = TestServer::start();
     let host = server.host();

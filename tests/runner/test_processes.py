@@ -22,7 +22,9 @@ signal.signal(signal.SIGTERM, signal.default_int_handler)
 environment = {{**os.environ, processes.MARK: {mark!r}}}
 
 def work(name):
-    follow(["sh", "-c", f"sleep 1000 & echo {{name}}; wait"], environment, lambda line: print(line, flush=True))
+    # print() would write the text and the end of the line apart, and the threads' could mix.
+    show = lambda line: os.write(1, line.encode() + b"\\n")
+    follow(["sh", "-c", f"sleep 1000 & echo {{name}}; wait"], environment, show)
 
 def one_after_the_other():
     work("first")

@@ -127,6 +127,12 @@ export class CellController {
         withPart('palette', this.page, ({ showPalette }) => showPalette(this.target()));
     }
 
+    showPython() {
+        withPart('python', this.page, async ({ showPython }) => {
+            if ((await showPython(this.page)) !== null) this.focus.fresh();
+        });
+    }
+
     saveNow() {
         saveNow(this.page);
     }

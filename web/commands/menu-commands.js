@@ -12,14 +12,7 @@ import { PYTHON_WORDS } from '../python/python-words.js';
 import { TRASH_WORDS } from '../trash/trash-words.js';
 import { WORDS } from '../shell/words.js';
 import { downloadsOf } from '../notebook/download.js';
-import {
-    askName,
-    forgetEverything,
-    mayForget,
-    openPython,
-    openShare,
-    openTrash,
-} from '../notebook/header.js';
+import { askName, forgetEverything, mayForget, openShare, openTrash } from '../notebook/header.js';
 import { availableActions } from '../ui/menu.js';
 import { serverPath } from '../shell/server-path.js';
 
@@ -90,7 +83,7 @@ export function header(controller) {
             title: PYTHON_WORDS.command,
             words: also.python,
             when: () => page.model.python !== null,
-            act: () => openPython(page),
+            act: () => controller.showPython(),
         },
         ...availableActions(downloadsOf(page)).map(({ text, act }) => ({
             id: `page.${text}`,

@@ -17,7 +17,7 @@ import { FollowingBar } from '../presence/avatars.js';
 import { FollowOutput } from './follow-output.js';
 import { keepPointerSteady } from './steady-pointer.js';
 import { Graph, graphStamp } from '../graph/graph.js';
-import { Header, openPython } from './header.js';
+import { Header } from './header.js';
 import { NotebookGone } from './notebook-gone.js';
 import { CellDrag } from '../cell/cell-drag.js';
 import { CellController } from '../cell/cell-controller.js';
@@ -251,10 +251,11 @@ export class App extends Component {
                     onVariables=${() => this.#showVariables(!page.variables.isShown)}
                     onFiles=${() => this.#showFiles(!page.files.isShown)}
                     onPalette=${() => this.controller.showPalette()}
+                    onPython=${() => this.controller.showPython()}
                     onRunAll=${() => this.controller.runs.all()}
                     onFormat=${() => this.controller.formatDrafts()}
                     onRestart=${(/** @type {boolean} */ all) => this.controller.runs.restart(all)} />
-                <${Banner} page=${page} code=${() =>
+                <${Banner} page=${page} onPython=${() => this.controller.showPython()} code=${() =>
                     this.cells
                         .map(textOf)
                         .filter((text) => text.trim())
@@ -409,8 +410,8 @@ function After({ page, controller }) {
         </div>`;
 }
 
-/** @param {{page: import('./page.js').Page, code: () => string}} props */
-function Banner({ page, code }) {
+/** @param {{page: import('./page.js').Page, code: () => string, onPython: () => void}} props */
+function Banner({ page, code, onPython }) {
     const { connection, model } = page;
     const isOver = connection === 'ended' || connection === 'gone';
     const calm =
@@ -430,7 +431,7 @@ function Banner({ page, code }) {
                 model.python?.problem &&
                 html`<div class="banner" role="alert">${WORDS.sentence(model.python.problem)} ${
                     page.scope === 'owner' &&
-                    html`<button class="text-button" onClick=${() => openPython(page)}>
+                    html`<button class="text-button" onClick=${onPython}>
                     ${PYTHON_WORDS.change}</button>`
                 }</div>`
             }

@@ -37,7 +37,7 @@ import { serverPath } from '../shell/server-path.js';
 /**
  * @param {{page: import('./page.js').Page, showsGraph: boolean, showsOutline: boolean,
  *   onGraph: () => void, onOutline: () => void, onVariables: () => void, onFiles: () => void,
- *   onPalette: () => void, onRunAll: () => void, onFormat: () => void,
+ *   onPalette: () => void, onPython: () => void, onRunAll: () => void, onFormat: () => void,
  *   onRestart: (runsAll: boolean) => void}} props
  */
 export function Header({
@@ -49,6 +49,7 @@ export function Header({
     onVariables,
     onFiles,
     onPalette,
+    onPython,
     onRunAll,
     onFormat,
     onRestart,
@@ -59,7 +60,7 @@ export function Header({
             <a class="brand" href=${serverPath('/')} aria-label=${NOTEBOOK_WORDS.home} title=${NOTEBOOK_WORDS.home}><${Sprout} /></a>
             <h1>${model.name}</h1>
             <${Status} page=${page} />
-            <${PythonName} page=${page} />
+            <${PythonName} page=${page} onPython=${onPython} />
             <${SaveStatus} page=${page} />
             ${
                 page.sandbox &&
@@ -95,7 +96,7 @@ export function Header({
                 <button class="button" data-palette onClick=${onPalette} aria-label=${EDITOR_WORDS.palette}
                     title=${`${EDITOR_WORDS.palette} (Ctrl-Shift-P)`}><${CommandIcon} /></button>
                 <${Menu} label=${WORDS.more} alignEnd actions=${() =>
-                    moreOf(page, { onPalette, onOutline, onFiles, onRunAll, onFormat, onRestart })}
+                    moreOf(page, { onPalette, onOutline, onPython, onFiles, onRunAll, onFormat, onRestart })}
                     face=${html`<${MoreIcon} />`} />
             </div>
         </header>`;
@@ -125,8 +126,12 @@ function Status({ page }) {
                     ? WORDS.running(running, open.length - running)
                     : page.scope === 'view'
                       ? WORDS.viewOnly
-                      : WORDS.ready;
-    const state = page.connection === 'open' ? (open.length || replay ? 'busy' : 'ready') : 'lost';
+                      : page.model.python?.problem
+                        ? PYTHON_WORDS.noPython
+                        : WORDS.ready;
+    const isBusy = open.length > 0 || replay !== undefined;
+    const canRun = page.connection === 'open' && (isBusy || !page.model.python?.problem);
+    const state = canRun ? (isBusy ? 'busy' : 'ready') : 'lost';
     const [first] = open;
     const go = first && page.connection === 'open' ? () => page.goTo(first.exec_id) : null;
     return html`<button class="status" data-state=${state} disabled=${!go} onClick=${go}>
@@ -153,13 +158,16 @@ class SaveStatus extends Component {
     }
 }
 
-/** The name of the notebook's Python. @param {{page: import('./page.js').Page}} props */
-function PythonName({ page }) {
+/**
+ * The name of the notebook's Python.
+ * @param {{page: import('./page.js').Page, onPython: () => void}} props
+ */
+function PythonName({ page, onPython }) {
     const { python } = page.model;
     if (!python) return null;
     return html`<button class="python-name" data-bad=${python.problem ? '' : null} aria-haspopup="dialog"
         title=${python.problem ? `${PYTHON_WORDS.unusable}: ${python.path}` : python.path}
-        onClick=${() => openPython(page)}>${nameOf(python.version, python.path)}</button>`;
+        onClick=${onPython}>${nameOf(python.version, python.path)}</button>`;
 }
 
 /** @param {import('./page.js').Page} page */
@@ -169,19 +177,16 @@ export const openShare = (page) => void withPart('share', page, ({ showShare }) 
 export const openSettings = (page) => void withPart('settings', page, ({ showSettings }) => showSettings());
 
 /** @param {import('./page.js').Page} page */
-export const openPython = (page) => void withPart('python', page, ({ showPython }) => showPython(page));
-
-/** @param {import('./page.js').Page} page */
 export const openTrash = (page) => void withPart('trash', page, ({ showTrash }) => showTrash(page));
 
 /**
  * @param {import('./page.js').Page} page
- * @param {{onPalette: () => void, onOutline: () => void, onFiles: () => void,
+ * @param {{onPalette: () => void, onOutline: () => void, onPython: () => void, onFiles: () => void,
  *   onRunAll: () => void, onFormat: () => void,
  *   onRestart: (runsAll: boolean) => void}} acts
  * @returns {import('../ui/menu.js').Action[]}
  */
-const moreOf = (page, { onPalette, onOutline, onFiles, onRunAll, onFormat, onRestart }) => [
+const moreOf = (page, { onPalette, onOutline, onPython, onFiles, onRunAll, onFormat, onRestart }) => [
     page.mayRun && { text: EDITOR_WORDS.runAll, act: onRunAll },
     page.mayRun && { text: WORDS.restartRun, act: () => onRestart(true) },
     page.mayRun && { text: WORDS.restart, act: () => onRestart(false) },
@@ -195,7 +200,7 @@ const moreOf = (page, { onPalette, onOutline, onFiles, onRunAll, onFormat, onRes
     ...downloadsOf(page),
     page.model.python && {
         text: PYTHON_WORDS.menu(page.model.python.version),
-        act: () => openPython(page),
+        act: onPython,
     },
     { text: PRESENCE_WORDS.yourName, act: () => askName(page) },
     mayForget(page) && { text: TRASH_WORDS.menu, act: () => openTrash(page) },

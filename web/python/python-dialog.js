@@ -12,7 +12,7 @@ import { show } from '../ui/dialog.js';
 
 /** @typedef {import('./pythons-api.js').Found} Found */
 /** @typedef {import('../notebook/page.js').Page} Page */
-/** @typedef {{page: Page, done: (answer: null) => void}} Props */
+/** @typedef {{page: Page, done: (answer: string | null) => void}} Props */
 /**
  * @typedef {object} State
  * @property {Found[] | null} found null while the server looks for them
@@ -22,7 +22,11 @@ import { show } from '../ui/dialog.js';
  * @property {string} trouble
  */
 
-/** @param {Page} page */
+/**
+ * @param {Page} page
+ * @returns {Promise<string | null>} the version of the Python that runs the notebook from now on;
+ *   null if nothing has changed
+ */
 export const showPython = (page) => show((done) => html`<${PythonDialog} page=${page} done=${done} />`);
 
 /** @extends {Component<Props, State>} */
@@ -57,13 +61,16 @@ class PythonDialog extends Component {
             trouble = WORDS.listFailed;
         }
         if (this.isUnmounted) return;
-        const own = this.props.page.model.python;
-        const current = found.find(({ path, is_default }) =>
-            own?.is_chosen ? path === own.path : is_default,
-        );
+        const current = found.find((python) => this.#isCurrent(python));
         // The list replaces a text, so nothing in it can have the focus yet.
         this.hasMoved = true;
         this.setState({ found, trouble, chosen: this.state.chosen ?? current?.path ?? '' });
+    }
+
+    /** Whether the notebook runs in a Python. @param {Found} python */
+    #isCurrent({ path, is_default }) {
+        const own = this.props.page.model.python;
+        return own?.is_chosen ? path === own.path : is_default;
     }
 
     /** The chosen row; undefined for the field. */
@@ -89,7 +96,7 @@ class PythonDialog extends Component {
             return;
         }
         page.notify(WORDS.changed(version), false);
-        if (!this.isUnmounted) done(null);
+        if (!this.isUnmounted) done(version);
     }
 
     /** @param {Props} props @param {State} state */
@@ -123,7 +130,11 @@ class PythonDialog extends Component {
     /** @param {string} trouble */
     #choices(trouble) {
         const { found, chosen, typed } = this.state;
-        const isReady = chosen !== null && (chosen !== '' || typed.trim() !== '');
+        const isSame =
+            this.choice !== undefined &&
+            this.#isCurrent(this.choice) &&
+            this.props.page.model.python?.problem === null;
+        const isReady = !isSame && chosen !== null && (chosen !== '' || typed.trim() !== '');
         const submit = (/** @type {Event} */ event) => {
             event.preventDefault();
             if (isReady) this.#go('question');

@@ -6,6 +6,7 @@ export const PYTHON_WORDS = Object.freeze({
     command: 'Choose the Python of this notebook',
     title: 'Python of this notebook',
     unusable: 'This Python cannot run cells',
+    noPython: 'No Python',
     change: 'Choose a Python…',
     ownerOnly: 'Only the owner of this notebook can change its Python.',
     list: 'Pythons on this machine',

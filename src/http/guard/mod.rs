@@ -103,9 +103,10 @@ impl Denied {
                     sign_in::sign_in(base, status, &self.error)
                 }
             }
-            status @ (StatusCode::MISDIRECTED_REQUEST | StatusCode::FORBIDDEN) if for_a_person => {
-                sign_in::sign_in(base, status, &self.error)
+            status @ StatusCode::MISDIRECTED_REQUEST if for_a_person => {
+                sign_in::misdirected(status, request.headers())
             }
+            status @ StatusCode::FORBIDDEN if for_a_person => sign_in::sign_in(base, status, &self.error),
             _ => self.error.error_response(),
         };
         if let Some(allow) = self.allow.as_deref().and_then(|a| HeaderValue::from_str(a).ok()) {

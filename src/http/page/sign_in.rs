@@ -10,7 +10,7 @@ use crate::http::request::{Caller, NoBody, session_cookies};
 use crate::http::saved_credentials::store_sessions;
 use crate::problem::{Kind, Problem};
 use actix_web::http::StatusCode;
-use actix_web::http::header::SET_COOKIE;
+use actix_web::http::header::{HOST, HeaderMap, SET_COOKIE};
 use actix_web::{HttpRequest, HttpResponse, ResponseError, web};
 use askama::Template;
 
@@ -20,6 +20,12 @@ struct SignInPage<'a> {
     why: &'a str,
     base: &'a BaseUrl,
     assets: String,
+}
+
+#[derive(Template)]
+#[template(path = "misdirected.html")]
+struct MisdirectedPage<'a> {
+    host: &'a str,
 }
 
 #[derive(Template)]
@@ -64,6 +70,13 @@ pub(crate) fn exchange(base: &BaseUrl, status: StatusCode) -> HttpResponse {
 /// Answers with the sign-in page, which shows why the request was refused.
 pub(crate) fn sign_in(base: &BaseUrl, status: StatusCode, error: &Problem) -> HttpResponse {
     render(status, &SignInPage { why: &error.why, base, assets: assets_url(base) })
+}
+
+/// Answers a request that addresses this server by a name that it does not know. The page uses no
+/// other file, because requests for them would be refused, too.
+pub(crate) fn misdirected(status: StatusCode, headers: &HeaderMap) -> HttpResponse {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("HOST:PORT");
+    render(status, &MisdirectedPage { host })
 }
 
 /// The value of the attribute `Path` of a session's cookie. Servers that share a host behind a

@@ -28,6 +28,10 @@ pub(super) fn all(places: &Places, home: Option<&Path>, default: &ReadyPython) -
     let mut seen = HashSet::new();
     let mut found: Vec<FoundPython> = Vec::new();
     for (candidate, description) in candidates.iter().zip(describe_all(&candidates)) {
+        // pyenv has a launcher for each version that any of its Pythons has. Most start nothing.
+        if description.is_err() && candidate.is_launcher() {
+            continue;
+        }
         let python = found_python(candidate, description, default);
         if seen.insert(python.1) {
             found.push(python.0);
@@ -201,6 +205,7 @@ mod tests {
         let venv = home.python("venv/bin/python", "3.11.2");
         let pyenv = home.python(concat!(".pyenv", "/versions/3.10.1/bin/python"), "3.10.1");
         home.link("shims/python", &pyenv);
+        home.link("unused/shims/python3.13", Path::new("/bin/false"));
         let uv = home.python(".local/share/uv/python/cpython-3.14/bin/python3", "3.14.2");
         let conda = home.python("miniconda3/envs/a/bin/python", "3.11.9");
         let listed = home.python("elsewhere/bin/python", "3.12.9");
@@ -217,7 +222,7 @@ mod tests {
             wish: Some(wish.clone()),
             virtual_env: Some(home.0.join("venv")),
             dir: home.0.clone(),
-            path: vec![home.0.join("path"), home.0.join("none"), home.0.join("path")],
+            path: ["path", "none", "path", "unused/shims"].map(|name| home.0.join(name)).to_vec(),
             ..Places::default()
         };
         let version = Version { major: 3, minor: 12, micro: 1 };

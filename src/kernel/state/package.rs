@@ -31,7 +31,7 @@ const MODULES: &[(&str, &str)] = embed! {
     "completion" "data_decoder" "data_encoder" "data_form" "evaluation" "event_loop" "fingerprint"
     "forks" "history" "import_hooks" "importable" "imported_objects" "inspection" "ipython_shell"
     "keeper" "loading" "missing" "module_names" "named_objects" "names_of_the_cell" "outputs"
-    "packing" "parameters" "persistent_ids" "pickling" "plain_cells" "program_pipes"
+    "packages" "packing" "parameters" "persistent_ids" "pickling" "plain_cells" "program_pipes"
     "python_versions" "rebuilding" "round_trip" "sampling" "saving" "set_order" "settings" "sharing"
     "shell" "signatures" "sqlite_files" "startup" "symbols" "syntax" "table" "text" "thread_limit"
     "transfer" "unpickling" "variables" "widgets"

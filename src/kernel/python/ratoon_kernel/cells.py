@@ -66,7 +66,7 @@ def boot(channel: Any, support: str | None) -> None:
 
 def settle() -> None:
     """Completes the start of the root process."""
-    from . import evaluation, settings, symbols, thread_limit, transfer
+    from . import evaluation, packages, settings, symbols, thread_limit, transfer
 
     global _evaluation, _symbols, _thread_limit, _transfer
     _evaluation, _symbols = evaluation, symbols
@@ -78,6 +78,7 @@ def settle() -> None:
     thread_limit.settle()
     startup.add_working_directory()
     gc.enable()
+    packages.boot()
     startup.run(kernel_shell.shell)
     settings.note_root()
     # Runs a garbage collection, then exempts the remaining objects from later collections.
