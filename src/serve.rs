@@ -353,7 +353,7 @@ fn extension(options: &Options) -> Result<PathBuf, Problem> {
     let path = options.extension.clone().unwrap_or_else(|| PathBuf::from("libratoon.so"));
     let file = File::open(&path).map_err(|e| {
         let what = format!("open the extension module {} that cells need", path.display());
-        let how = "keep the file beside the program `ratoon`; `cargo build` builds both";
+        let how = "keep the file beside the program `ratoon`: install Ratoon again or, in a clone, run `cargo build`";
         Problem::new(Kind::BadRequest, what, reason(&e), how)
     })?;
     // Open until the server ends.
@@ -399,6 +399,10 @@ fn working_directory(options: &Options) -> Result<PathBuf, Problem> {
     let full = dir.canonicalize().map_err(|e| Problem::new(Kind::BadRequest, what(), reason(&e), how))?;
     if !full.is_dir() {
         return Err(Problem::new(Kind::BadRequest, what(), "it is not a directory", how));
+    }
+    // Orders to processes, notebooks and pages contain paths in JSON.
+    if full.to_str().is_none() {
+        return Err(Problem::new(Kind::BadRequest, what(), "its path is not valid UTF-8", "rename it"));
     }
     Ok(full)
 }

@@ -26,7 +26,8 @@ def main() -> NoReturn:
     except OSError as error:
         sys.exit(
             f"ratoon: cannot start {PROGRAM}: {error.strerror}\n"
-            f"install it again: {sys.executable} -m pip install --force-reinstall --no-deps ratoon"
+            f"install its wheel again: {sys.executable} -m pip install --force-reinstall --no-deps"
+            " ratoon-….whl"
         )
 
 

@@ -151,7 +151,6 @@ impl<'a> Patience<'a> {
 impl Places {
     /// The Pythons that something other than `$PATH` names. The first is used.
     pub(super) fn named(&self) -> Vec<Candidate> {
-        let executable_of = |dir: &Path| dir.join("bin/python");
         let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let mut all = Vec::new();
         if let Some(wish) = &self.wish {
@@ -218,8 +217,14 @@ fn unusable(python: &str, why: impl Into<String>) -> Problem {
 /// # Errors
 /// It cannot be used.
 pub fn check(path: &Path) -> Result<Interpreter, Problem> {
-    let path = if path.is_dir() { path.join("bin/python") } else { path.to_owned() };
+    let path = if path.is_dir() { executable_of(path) } else { path.to_owned() };
     Candidate { path, source: "" }.interpreter(&mut Patience::new(TIMEOUTS, &mut |_| {}))
+}
+
+/// The Python of an environment's directory: `bin/python`, or `bin/python3` if only that exists.
+pub(super) fn executable_of(dir: &Path) -> PathBuf {
+    let [python, python3] = ["bin/python", "bin/python3"].map(|name| dir.join(name));
+    if !python.is_file() && python3.is_file() { python3 } else { python }
 }
 
 /// A file that should be a Python interpreter.

@@ -5,6 +5,7 @@ use crate::request::Request;
 use crate::server::{TOKEN, TestServer, output_of, program, until};
 use crate::wire::{Frame, Wire};
 use nix::sys::signal::Signal;
+use std::os::unix::ffi::OsStrExt;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
@@ -39,6 +40,18 @@ fn wrong_options_are_refused_with_a_remedy() {
         assert!(text.contains(why) && text.contains(how), "{options:?}: {text}");
         assert!(!text.contains("panicked"), "{text}");
     }
+}
+
+/// Such a path cannot be sent to kernel processes.
+#[test]
+fn a_directory_whose_path_is_not_utf8_is_refused() {
+    let room = Room::new();
+    let odd = room.path().join(std::ffi::OsStr::from_bytes(b"\xe9"));
+    std::fs::create_dir(&odd).unwrap();
+    let refused = program(&["--bind", "127.0.0.1:0"]).current_dir(&odd).output().unwrap();
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{text}");
+    assert!(text.contains("its path is not valid UTF-8") && text.contains("rename it"), "{text}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ def main() -> None:
     except ImportError as error:
         raise SystemExit(
             f"the Jupyter kernel of Ratoon cannot start: {error}\n"
-            "install it with what it needs: pip install 'ratoon[jupyter]'"
+            "install it with what it needs: pip install 'ratoon-….whl[jupyter]'"
         ) from error
     asyncio.run(serve(options.connection_file))
 

@@ -43,7 +43,7 @@ def install_spec(name: str, prefix: str | None, display_name: str | None) -> str
     except ImportError:
         raise SystemExit(
             "ratoon cannot install its Jupyter kernel: jupyter_client is missing\n"
-            "  pip install 'ratoon[jupyter]'"
+            "  pip install 'ratoon-….whl[jupyter]'"
         ) from None
     spec: dict[str, Any] = json.loads((SPEC / "kernel.json").read_text())
     # The Python of the front end is another one.

@@ -161,6 +161,17 @@ fn what_is_not_a_python_is_refused() {
 }
 
 #[test]
+fn the_directory_of_an_environment_stands_for_its_python() {
+    let pythons = Pythons::new("directory");
+    let python3 = pythons.python("only/bin/python3", GOOD);
+    assert_eq!(pythons.chosen(&pythons.0.join("only")), python3);
+    pythons.python("both/bin/python3", GOOD);
+    let python = pythons.python("both/bin/python", GOOD);
+    assert_eq!(pythons.chosen(&pythons.0.join("both")), python);
+    assert!(pythons.why(&pythons.0).contains("there is no such file"));
+}
+
+#[test]
 fn messages_of_a_python_are_cleaned_and_cut() {
     let pythons = Pythons::new("messages");
     let loud = "#!/bin/sh\nprintf '\\033[31mImportError\\033[0m: \\007' >&2\n\

@@ -18,7 +18,10 @@ import sysconfig  # noqa: E402
 
 
 def has(module):
-    spec = importlib.util.find_spec(module)
+    try:
+        spec = importlib.util.find_spec(module)
+    except Exception:
+        return False  # a finder of the environment fails, and would fail at the import, too
     # Uninstalling a package can leave an empty directory. Python finds it as a namespace package,
     # which has no origin.
     return spec is not None and spec.origin is not None
@@ -33,9 +36,9 @@ for module in needed.split():
 for module, package, oldest in (("IPython", "ipython", 8), ("cloudpickle", "cloudpickle", 2)):
     if has(module):
         try:
-            version = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue  # a source tree on the path
+            version = importlib.metadata.version(package) or ""
+        except Exception:
+            continue  # a source tree on the path, or damaged metadata
         major = version.split(".")[0]
         if major.isdigit() and int(major) < oldest:
             print("too-old", package, version, oldest)

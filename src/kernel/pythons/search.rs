@@ -2,7 +2,9 @@
 //! once to learn what it is.
 
 use super::found::{FoundPython, ReadyPython};
-use crate::kernel::interpreter::{Candidate, Description, ON_PATH, Patience, Places, Timeouts, unsuitable};
+use crate::kernel::interpreter::{
+    Candidate, Description, ON_PATH, Patience, Places, Timeouts, executable_of, unsuitable,
+};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -110,8 +112,8 @@ fn candidates(places: &Places, home: Option<&Path>) -> Vec<Candidate> {
         environments.push((conda, "conda"));
     }
     for (dir, source) in environments {
-        let names = ["bin/python", "bin/python3"].map(|name| dir.join(name));
-        all.extend(names.into_iter().find(|path| path.is_file()).map(|path| Candidate { path, source }));
+        let path = Some(executable_of(&dir)).filter(|path| path.is_file());
+        all.extend(path.map(|path| Candidate { path, source }));
     }
     for dir in ["/usr/bin", "/usr/local/bin"] {
         all.extend(pythons_in(Path::new(dir)).map(|path| Candidate { path, source: "system" }));

@@ -9,6 +9,7 @@ use super::roles::new_address_space;
 use super::transfer::Transfer;
 use super::{control, huge_pages, lifeline, package, priority, report, shared_number, sigint};
 use crate::kernel::protocol::{Order, Report, Role, VERSION};
+use pyo3::exceptions::PyModuleNotFoundError;
 use pyo3::prelude::*;
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -88,15 +89,16 @@ fn start(
 
 fn import_package(py: Python<'_>, support: Option<&Path>) -> Result<KernelProcess, String> {
     let failed = |what: &'static str| move |e: PyErr| format!("Python started, but {what} did not: {e}");
-    let repair = |why: String| match support {
-        Some(support) => format!(
-            "{why}. If files are missing in {}, delete that directory: Ratoon installs it again",
-            support.display()
-        ),
-        None => why,
+    let failed_or_incomplete = |e: PyErr| {
+        let is_missing = e.is_instance_of::<PyModuleNotFoundError>(py);
+        let advice = support.filter(|_| is_missing).map(|support| {
+            let support = support.display();
+            format!(". If files are missing in {support}, delete that directory: Ratoon installs it again")
+        });
+        failed("IPython")(e) + &advice.unwrap_or_default()
     };
     let process = KernelProcess {
-        shell: Shell::boot(py, support).map_err(failed("IPython")).map_err(repair)?,
+        shell: Shell::boot(py, support).map_err(failed_or_incomplete)?,
         introspector: Introspector::boot(py).map_err(failed("introspection"))?,
         checkpoints: Checkpoints::boot(py).map_err(failed("checkpoints"))?,
         transfer: Transfer::boot(py).map_err(failed("the transfer of variables"))?,

@@ -368,7 +368,8 @@ impl Core {
         Some(self.spawn(Origin { from, at: state.clone(), load }, Duty::Head(head), deadline))
     }
 
-    fn is_starting(&self, state: &StateId) -> bool {
+    /// Whether a state is the root and its process has not started.
+    pub(super) fn is_starting(&self, state: &StateId) -> bool {
         let is_new = |s: &State| s.residency == Residency::Freezing;
         state.is_root() && (self.processes.root().is_none() || self.notebook.state(state).is_some_and(is_new))
     }

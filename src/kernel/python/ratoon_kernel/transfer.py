@@ -15,6 +15,7 @@ import json
 import os
 import signal
 import struct
+import sys
 import types
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, BinaryIO
@@ -37,6 +38,9 @@ _CHUNK, _MANIFEST = b"C", b"M"
 MAX_MANIFEST_BYTES = 256 << 20
 # Code that uses one of these names may read variables whose names do not occur in the code.
 _READS_ALL = ("eval", "exec", "globals", "locals", "vars", "get_ipython")
+
+# The version of Python whose objects can be sent to this process.
+_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 # The alias of a state, its id, and the descriptor of the pipe from which its variables are read.
 Delivery = tuple[str | None, str, int | None]
@@ -72,6 +76,7 @@ def send(descriptor: int, wanted: str) -> None:
                 saving.miss(name, found[name], missing.reason(error, found[name]))
     lacking = [lack for name, lack in missing.lacking.items() if name not in found]
     manifest = {
+        "python": _PYTHON,
         "stream": writer.stream.end_as("values"),
         "records": [record[1:] for record in writer.records],
         "oob": writer.oob,
@@ -220,6 +225,12 @@ def receive(
                 manifest = json.loads(_exactly(pipe, count, state))
             else:
                 raise TransferFailed(f"the data from state {state} is damaged")
+    if manifest["python"] != _PYTHON:
+        # The environment was changed in place while the notebook was open.
+        raise TransferFailed(
+            f"state {state} is in Python {manifest['python']}, and this cell in Python {_PYTHON}:"
+            " the Python of this notebook was replaced. Restart the notebook in its Python"
+        )
     return _load(manifest, chunks, namespace, into)
 
 

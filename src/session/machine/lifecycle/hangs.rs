@@ -40,8 +40,8 @@ pub(in crate::session::machine) fn examined(parts: &mut Parts, process: ProcId, 
     if !hung.is_there && hung.parent_made_one.is_some_and(|ago| ago < READY_TIMEOUT) {
         return parts.core.wake(READY_TIMEOUT, Alarm::Late(process));
     }
-    let why = if parts.core.processes.root() == Some(process) {
-        why_the_start_hangs(&parts.core, hung)
+    let why = if parts.core.is_starting(&state) {
+        why_the_start_is_late(&parts.core, hung)
     } else {
         why_it_hangs(&parts.core, &state, hung)
     };
@@ -62,10 +62,10 @@ fn end_stuck(parts: &mut Parts, state: &StateId) {
     }
 }
 
-fn why_the_start_hangs(core: &Core, hung: &Hung) -> String {
+fn why_the_start_is_late(core: &Core, hung: &Hung) -> String {
     format!(
-        "Python did not start within {} s and was ended: {}. A `.pth` file or a startup file may wait; \
-         to find it, run: {} -v -m IPython",
+        "Python has not started within {} s: {}. It goes on starting, so run the cell again later. \
+         A `.pth` file or a startup file may wait; to find it, run: {} -v -m IPython",
         START_TIMEOUT.as_secs(),
         hung.doing,
         core.notebook.python().path,

@@ -358,12 +358,14 @@ fn a_python_that_was_replaced_is_known_by_the_version_that_runs() {
 }
 
 #[test]
-fn a_start_that_hangs_is_explained_as_a_start() {
+fn a_late_start_is_explained_and_goes_on() {
     let script = "
         open
         run a
-        alarm unasked p1
-        p1 hangs
+        alarm unasked p2
+        p2 hangs
+        p1 ready
+        run b
     ";
     expect![[r#"
         open
@@ -371,14 +373,18 @@ fn a_start_that_hangs_is_explained_as_a_start() {
         run a
             p1 forks p2, head
             p2 runs a
-        alarm unasked p1
-            examine p1
-        p1 hangs
-            kill p1
-            initial is in Replay
+        alarm unasked p2
+            examine p2
+        p2 hangs
             kill p2
-            answer 2: a Error ForkFailed: Python did not start within 60 s and was ended: it waits for a lock. A `.pth` file or a startup file may wait; to find it, run: /bin/python3 -v -m IPython
-        initial Replay
-        └─ × a Error
+            answer 2: a Error ForkFailed: Python has not started within 60 s: it waits for a lock. It goes on starting, so run the cell again later. A `.pth` file or a startup file may wait; to find it, run: /bin/python3 -v -m IPython
+        p1 ready
+            initial is in Memory
+        run b
+            p1 forks p3, head
+            p3 runs b
+        initial
+        ├─ × a Error
+        └─ × b Queued
     "#]].assert_eq(&play(script));
 }
