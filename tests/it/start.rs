@@ -48,7 +48,7 @@ fn a_directory_whose_path_is_not_utf8_is_refused() {
     let room = Room::new();
     let odd = room.path().join(std::ffi::OsStr::from_bytes(b"\xe9"));
     std::fs::create_dir(&odd).unwrap();
-    let refused = program(&["--bind", "127.0.0.1:0"]).current_dir(&odd).output().unwrap();
+    let refused = program(&[]).args(["--bind", "127.0.0.1:0"]).current_dir(&odd).output().unwrap();
     let text = String::from_utf8(refused.stderr).unwrap();
     assert_eq!(refused.status.code(), Some(2), "{text}");
     assert!(text.contains("its path is not valid UTF-8") && text.contains("rename it"), "{text}");
