@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { becomes, nightly } from './browser.mjs';
 import { branches } from './fixture.mjs';
-import { choose, open, page, ran, run, sees, test, testWithoutPage, texts } from './harness.mjs';
+import { choose, onBranch, open, page, ran, run, test, testWithoutPage, texts } from './harness.mjs';
 import { start } from './mock.mjs';
 
 const real = { skip: !process.env.RATOON_BIN };
@@ -27,7 +27,7 @@ test('one click compares the versions of a cell, and Esc returns to the notebook
     await page.keyboard.press('Control+A');
     await page.keyboard.insertText('x = 2\nprint("one", x)');
     await page.keyboard.press('Control+Enter');
-    await sees('version 2 of 2');
+    await onBranch(2, 2);
     await page.getByRole('button', { name: 'Compare', exact: true }).click();
     await page.waitForSelector('.compare .diff-line');
     assert.deepEqual(await texts('.compare-cell .diff-line code'), ['x = 1', 'x = 2', 'print("one", x)']);
@@ -45,7 +45,7 @@ test('one click compares the versions of a cell, and Esc returns to the notebook
     await page.reload();
     await page.waitForSelector('.compare .diff-line');
     await page.getByRole('button', { name: 'Close' }).click();
-    await sees('version 2 of 2');
+    await onBranch(2, 2);
 });
 
 test('changes in arrays and data frames are described in numbers', nightly(real), async () => {
@@ -57,7 +57,7 @@ test('changes in arrays and data frames are described in numbers', nightly(real)
     await page.keyboard.press('Control+A');
     await page.keyboard.insertText(cell(6));
     await page.keyboard.press('Control+Enter');
-    await sees('version 2 of 2');
+    await onBranch(2, 2);
     await page.getByRole('button', { name: 'Compare', exact: true }).click();
     const value = page.locator('.compare-value');
     await value.first().waitFor();

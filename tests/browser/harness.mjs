@@ -172,6 +172,17 @@ export const prints = (text, on = page) =>
 export const sees = (text, on = page) =>
     on.waitForFunction((wanted) => document.querySelector('.notebook')?.textContent.includes(wanted), text);
 
+/** Waits until the `k`th of the `n` branches that begin at one state is shown. */
+export const onBranch = (k, n, on = page) =>
+    on.waitForFunction(
+        ([k, n]) =>
+            [...document.querySelectorAll('[role="tablist"]')].some(
+                ({ children }) =>
+                    children.length === n && children[k - 1].getAttribute('aria-selected') === 'true',
+            ),
+        [k, n],
+    );
+
 export async function three(on = page) {
     for (const [i, code] of [
         'x = 1\nprint("one")',

@@ -8,6 +8,7 @@ import {
     drafts,
     focus,
     focused,
+    onBranch,
     open,
     page,
     prints,
@@ -384,10 +385,20 @@ test('when a pressed button disappears, the focus stays with its cell', nightly(
     await page.getByRole('button', { name: 'Run 2 cells below' }).click();
     await ran(3);
     await focused([1, 'cell']);
-    // The button for the earlier version is disabled at the first version.
-    await page.getByRole('button', { name: 'Earlier version of this cell' }).click();
-    await page.waitForFunction(() => document.querySelector('.versions')?.textContent.includes('1 of 2'));
-    await focused([0, 'cell']);
+    // The tab of another branch is another element, at the same place.
+    const place = () => page.locator('.branch-tabs').evaluate((tabs) => tabs.getBoundingClientRect().top);
+    const before = await place();
+    await page.getByRole('tab').first().click();
+    await onBranch(1, 2);
+    const tab = () =>
+        page.evaluate(() => document.activeElement.matches('[role="tab"][aria-selected="true"]'));
+    assert.ok(await tab());
+    await page.keyboard.press('ArrowRight');
+    await onBranch(2, 2);
+    assert.ok(await tab());
+    await page.keyboard.press('ArrowLeft');
+    await onBranch(1, 2);
+    assert.equal(await place(), before);
     // “Revert” undoes an edit and disappears.
     await page.locator('.cell').nth(1).locator('.editor').click();
     await page.keyboard.press('Control+Home');

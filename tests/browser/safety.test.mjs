@@ -11,6 +11,7 @@ import {
     choose,
     focused,
     forgive,
+    onBranch,
     open,
     page,
     ran,
@@ -149,7 +150,7 @@ test(
         await keys('Control+Enter');
         await page.getByRole('button', { name: 'Run 2 cells below' }).click();
         await ran(3);
-        await sees('version 2 of 2');
+        await onBranch(2, 2);
         await becomes(file, all('x = 5\nprint("one")', '# Title'));
     },
 );

@@ -28,6 +28,7 @@ import {
     drafts,
     focused,
     forgive,
+    onBranch,
     open,
     page,
     prints,
@@ -235,7 +236,7 @@ test(
         await drawn(1);
         await change(1, fit(5));
         await ran(2);
-        await sees('version 2 of 2');
+        await onBranch(2, 2);
         await page.getByRole('button', { name: /Run \d cells? below/ }).click();
         await ran(3);
         await drawn(1);

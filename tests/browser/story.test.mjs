@@ -2,9 +2,11 @@
 // contain only Python that the stand-in can simulate.
 
 import assert from 'node:assert/strict';
-import { nightly } from './browser.mjs';
+import { becomes, nightly } from './browser.mjs';
 import {
+    focused,
     forgive,
+    onBranch,
     open,
     openFar,
     page,
@@ -77,16 +79,53 @@ test(
         await page.keyboard.insertText('x = 20\nprint("changed")');
         await page.keyboard.press('Control+Enter');
         await ran(2);
-        await sees('version 2 of 2');
+        await onBranch(2, 2);
         assert.deepEqual(await texts('.stream'), ['one', 'changed']);
         assert.deepEqual(await texts('.cell[data-kind="draft"]:not([data-fresh]) .editor'), [
             'x = x + 1print("three")',
         ]);
-        await page.getByLabel('Earlier version of this cell').click();
+        await page.getByRole('tab').first().click();
         await ran(3);
         assert.deepEqual(await texts('.stream'), ['one', 'two', 'three'], 'the old lineage is unchanged');
     },
 );
+
+test('a cell beside others has a tab for each; tabs keep their place, and keys show the next', async () => {
+    await run('x = 1');
+    await ran(1);
+    const names = ['PCA', 'Isomap', 'LDA'];
+    for (const name of names) {
+        await page.locator('.row').nth(1).click();
+        await run(`y = "${name}"\nprint(y)`);
+        await ran(2);
+    }
+    const tabs = () => texts('.branch-tab');
+    await becomes(
+        tabs,
+        names.map((name) => `y = "${name}"`),
+    );
+    await onBranch(3, 3);
+    const place = () => page.locator('.branch-tabs').evaluate((one) => one.getBoundingClientRect().top);
+    const before = await place();
+    await page.getByRole('tab', { name: 'PCA' }).click();
+    await onBranch(1, 3);
+    assert.deepEqual(await texts('.stream'), ['PCA']);
+    assert.equal(await page.evaluate(() => document.activeElement.textContent.trim()), 'y = "PCA"');
+    assert.equal(await place(), before);
+
+    await page.locator('.cell').nth(1).focus();
+    await page.keyboard.press('[');
+    await page.keyboard.press(']');
+    await onBranch(2, 3);
+    await focused([1, 'cell']);
+    await page.getByRole('tab', { name: 'Isomap' }).dblclick();
+    await page.keyboard.insertText('curved');
+    await page.keyboard.press('Enter');
+    await becomes(tabs, ['y = "PCA"', 'curved', 'y = "LDA"']);
+    await page.locator('.branch-tabs').getByRole('button', { name: 'Compare' }).click();
+    await page.waitForSelector('.compare');
+    assert.equal(await page.locator('.compare .many-head').count(), 3);
+});
 
 test('a failure is a red leaf; its draft stays and can be corrected', async () => {
     await run('1/0', 'Control+Enter');
@@ -210,7 +249,7 @@ test('cells can be chosen, edited, run, inserted and deleted without a mouse', n
     await page.keyboard.press('Control+End');
     await page.keyboard.insertText('\nprint("more")');
     await page.keyboard.press('Shift+Enter');
-    await sees('version 2 of 2');
+    await onBranch(2, 2);
     await ran(3);
     await page.keyboard.press('Escape');
     await page.keyboard.press('b');

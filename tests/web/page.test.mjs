@@ -471,23 +471,31 @@ test('typing during a run stays as an edit of the cell that ran', () => {
     assert.equal(cellsOf(page)[2].edit.text, 'first and more');
 });
 
-test('the versions of a cell are the states of its runs, not of cells inserted beside it', () => {
+test('beside a cell are all branches from the state above; a version keeps the key of its cell', () => {
     const { page, sent } = open({ drafts: [above('b', draft('in', 'a'))] });
-    const versions = () =>
-        page.cells().flatMap((cell) => (cell.kind === 'ran' ? [cell.versions.join(' ')] : []));
+    const beside = () =>
+        page.cells().flatMap((cell) => ('beside' in cell ? [cell.beside.map(({ id }) => id).join(' ')] : []));
     page.ownRuns.run(page.cells()[1], 'in');
     succeed(page, sent.at(-1), 'a', 'n');
-    assert.deepEqual(versions(), ['a', 'n']);
+    assert.deepEqual(beside(), ['', 'b n']);
     page.goTo('b');
     page.ownRuns.run(page.cells()[1], 'other code');
     assert.equal(sent.at(-1).draft, 'b', 'a cell without a draft is identified by its state');
     succeed(page, sent.at(-1), 'a', 'b2');
-    assert.deepEqual(versions(), ['a', 'b b2']);
+    assert.deepEqual(beside(), ['', 'b n b2']);
     page.ownRuns.run(page.cells()[1], 'third');
     assert.equal(sent.at(-1).draft, 'b');
     succeed(page, sent.at(-1), 'a', 'b3');
-    assert.deepEqual(versions(), ['a', 'b b2 b3']);
+    assert.deepEqual(beside(), ['', 'b n b2 b3']);
     assert.equal(page.cells()[1].key, 'b', 'the cell keeps its key');
+    page.deleteState({ state: 'n' });
+    assert.deepEqual(beside(), ['', 'b b2 b3']);
+
+    // A run that has left no state yet is a branch, too, and its own cell has the same tabs.
+    page.onEvent({ event: 'run_added', run: run('r', 'a', { status: 'running' }) });
+    assert.deepEqual(beside(), ['', 'b b2 b3 r']);
+    page.goTo('r');
+    assert.deepEqual(beside(), ['', 'b b2 b3 r']);
 });
 
 test('a failed attempt is shown after the state that it ran against', () => {

@@ -10,6 +10,7 @@ import { saveNow } from '../notebook/save-now.js';
 import { pictureAt } from '../outputs/local-images.js';
 import { toggleFold } from '../outputs/outputs.js';
 import { PRESENCE_WORDS } from '../presence/presence-words.js';
+import { stepBeside } from './branch-tabs.js';
 import { withPart } from '../shell/lazy-parts.js';
 import { WORDS } from '../shell/words.js';
 import { ask } from '../ui/dialog.js';
@@ -75,9 +76,14 @@ export class CellController {
         if (cell) this.focus.go({ key: cell.key, asCell: true });
     }
 
-    /** Goes to the newest state below a state. @param {string} state */
-    goToNewestBelow(state) {
-        this.page.goTo(this.page.model.newestBelow(state));
+    /**
+     * Shows the branch before or after that of a cell, and keeps the focus on the cell there.
+     * @param {CellView} view
+     * @param {1 | -1} step
+     */
+    showBeside(view, step) {
+        const cell = stepBeside(this, view.props.cell, step)?.closest('.cell');
+        if (cell instanceof HTMLElement) cell.focus({ preventScroll: true });
     }
 
     /** @param {import('../shell/protocol.js').State} state */

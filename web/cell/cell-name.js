@@ -21,9 +21,10 @@ export function editorName(cell) {
 export function cellName(cell) {
     const name = editorName(cell);
     if (cell.kind !== 'ran') return name;
-    const { state, versions, edit, isOutdated } = cell;
-    const version = versions.length > 1 && WORDS.version(versions.indexOf(state.id) + 1, versions.length);
-    return [name, state.label, version, edit && !edit.run && WORDS.cellEdited, isOutdated && WORDS.cellStale]
+    const { state, beside, edit, isOutdated } = cell;
+    const place = beside.findIndex(({ id }) => id === state.id) + 1;
+    const branch = beside.length > 1 && WORDS.branchOf(place, beside.length);
+    return [name, state.label, branch, edit && !edit.run && WORDS.cellEdited, isOutdated && WORDS.cellStale]
         .filter(Boolean)
         .join(', ');
 }

@@ -520,9 +520,9 @@ const isOpenToChange = (cell) =>
         (!cell.shown || (cell.shown.status !== 'running' && cell.shown.status !== 'queued')));
 
 /**
- * Whether the waiting drafts repeat cells of another branch: the cells after another version of the
- * current cell, or the cells after a skipped cell. The page then offers to run the drafts again.
- * Compares only the first draft.
+ * Whether the waiting drafts repeat cells of another branch, so that the page offers to run them
+ * again. Compares only the first draft, with the cells at and below the siblings of the current
+ * state, and with those below its children.
  * @param {import('../notebook/page.js').Page} page
  * @param {DraftCell[]} waiting
  */

@@ -9,7 +9,7 @@ import { isInMemory, partialText } from '../checkpoints/residency.js';
 import { hasEnded } from '../shell/protocol.js';
 import { duration, firstLine } from '../text/format.js';
 import { WORDS } from '../shell/words.js';
-import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
+import { BranchTabs } from './branch-tabs.js';
 import { Crash } from './crash.js';
 import { menuOf } from './cell-menu.js';
 import { cellName, editorName } from './cell-name.js';
@@ -17,17 +17,7 @@ import { cellElement } from './focus.js';
 import { foldedCode } from './folds.js';
 import { Editor } from '../editor/editor.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
-import {
-    BackIcon,
-    DownIcon,
-    GraphIcon,
-    GripIcon,
-    MoreIcon,
-    OnIcon,
-    PlusIcon,
-    RunIcon,
-    StopIcon,
-} from '../ui/icons.js';
+import { DownIcon, GraphIcon, GripIcon, MoreIcon, OnIcon, PlusIcon, RunIcon, StopIcon } from '../ui/icons.js';
 import { ResidencyNotice, ResidencyLine } from '../checkpoints/residency-view.js';
 import { ROW_WORDS } from '../sweep/row-words.js';
 import { showSweep } from '../sweep/sweep-commands.js';
@@ -215,10 +205,11 @@ export class Cell extends Component {
                 </div>
                 <div class="cell-body">
                     ${
-                        cell.kind === 'ran' &&
-                        cell.state.label &&
-                        html`<div class="label">
-                        ${cell.state.label}</div>`
+                        'beside' in cell && cell.beside.length > 1
+                            ? html`<${BranchTabs} cell=${cell} controller=${controller} mayRun=${mayRun} />`
+                            : cell.kind === 'ran' &&
+                              cell.state.label &&
+                              html`<div class="label">${cell.state.label}</div>`
                     }
                     <div class="source" key="source" data-folded=${this.isFolded ? '' : null}
                         onDblClick=${asText && mayRun ? () => this.focus('end') : null}>
@@ -377,7 +368,7 @@ function Tools({ cell, isOpen, isStopping, controller, of }) {
 }
 
 /**
- * The line below the outputs: status, duration, versions and warnings.
+ * The line below the outputs: status, duration and warnings.
  * @param {{cell: CellData, run: Run | undefined, controller: Acts, mayRun: boolean}} props
  */
 function Notes({ cell, run, controller, mayRun }) {
@@ -411,11 +402,9 @@ function Notes({ cell, run, controller, mayRun }) {
         );
     }
     if (run?.duration_ms != null) parts.push(html`<span>${duration(run.duration_ms)}</span>`);
-    if (cell.kind === 'ran' && cell.versions.length > 1) parts.push(versions(cell, controller));
     if (cell.kind === 'ran' && cell.edit && run && hasEnded(run.status)) {
         parts.push(
-            html`<span>
-                ${WORDS.edited(cell.versions.indexOf(cell.state.id) + 1, cell.versions.length)}</span>`,
+            html`<span>${WORDS.edited}</span>`,
             mayRun &&
                 html`<button class="text-button" onClick=${() => controller.page.undoEdit(cell)}>
                     ${WORDS.undoEdit}</button>`,
@@ -434,32 +423,4 @@ function Notes({ cell, run, controller, mayRun }) {
                 <${ResidencyLine} cell=${cell} /></span>`,
         );
     return parts.length > 0 && html`<div class="notes">${parts}</div>`;
-}
-
-/**
- * Buttons that switch to another version of a cell and compare two versions.
- * @param {Extract<CellData, {kind: 'ran'}>} cell
- * @param {Acts} controller
- */
-function versions({ state, versions: all }, controller) {
-    const at = all.indexOf(state.id);
-    const to = (/** @type {number} */ i) => () => {
-        const version = all[i];
-        if (version) controller.goToNewestBelow(version);
-    };
-    const compare = () => {
-        const [from, until] = all.slice(Math.max(at - 1, 0));
-        if (from && until) controller.page.compare(from, until);
-    };
-    return html`
-        <span class="versions">
-            <button class="text-button" disabled=${at === 0} aria-label=${WORDS.earlierVersion}
-                title=${WORDS.earlierVersion} onClick=${to(at - 1)}><${BackIcon} /></button>
-            ${WORDS.version(at + 1, all.length)}
-            <button class="text-button" disabled=${at === all.length - 1} aria-label=${WORDS.laterVersion}
-                title=${WORDS.laterVersion} onClick=${to(at + 1)}><${OnIcon} /></button>
-            <button class="text-button" title=${COMPARE_COMMAND_WORDS.compareVersionsHint}
-                onClick=${compare}>
-                ${COMPARE_COMMAND_WORDS.compareVersions}</button>
-        </span>`;
 }

@@ -195,6 +195,14 @@ function moving(controller) {
     const scroll = (/** @type {number} */ pages) => () => controller.scroll(pages);
     /** @type {(more: Entry) => Entry} */
     const key = (more) => ({ group: 'move', mode: 'cell', isQuiet: true, ...more });
+    const hasOthers = (/** @type {Target} */ { view }) =>
+        view !== null && 'beside' in view.props.cell && view.props.cell.beside.length > 1;
+    const beside =
+        (/** @type {1 | -1} */ step) =>
+        (/** @type {Target} */ { view }) =>
+            view !== null && controller.showBeside(view, step);
+    /** @type {(more: Entry) => Entry} */
+    const branch = (more) => key({ words: WORDS.also.branch, isQuiet: false, when: hasOthers, ...more });
     return [
         key({
             id: 'move.edit',
@@ -203,6 +211,8 @@ function moving(controller) {
             key: 'Enter',
             act: ({ view }) => view?.focus(),
         }),
+        branch({ id: 'move.branch.previous', title: WORDS.previousBranch, key: '[', act: beside(-1) }),
+        branch({ id: 'move.branch.next', title: WORDS.nextBranch, key: ']', act: beside(1) }),
         key({
             id: 'move.leave',
             title: WORDS.leave,

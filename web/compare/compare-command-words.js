@@ -20,6 +20,6 @@ export const COMPARE_COMMAND_WORDS = Object.freeze({
     swapCommand: 'Swap the compared states',
     closeCommand: 'Close the comparison',
     compareVersions: 'Compare',
-    compareVersionsHint: 'Compare with the other version of this cell',
+    compareBesideHint: 'Compare this branch with those beside it',
     gone: 'A compared state was deleted.',
 });

@@ -66,6 +66,8 @@ export const EDITOR_WORDS = Object.freeze({
     foldCode: 'Collapse or expand the code',
     foldSection: 'Collapse the section',
     unfoldSection: 'Expand the section',
+    previousBranch: 'Show the previous branch of this cell',
+    nextBranch: 'Show the next branch of this cell',
     foldSections: 'Collapse all sections',
     unfoldSections: 'Expand all sections',
     complete: 'Show completions',

@@ -17,18 +17,27 @@ import { memberOf } from '../sweep/sweeps.js';
 
 /**
  * @typedef {{kind: 'ran', key: string, state: State, run: Run | undefined, edit: Edit | undefined,
- * shown: Run | undefined, versions: string[], isOutdated: boolean, isHere: boolean, colour: number,
+ * shown: Run | undefined, beside: Beside[], isOutdated: boolean, isHere: boolean, colour: number,
  *     isAsked: boolean, warnings: string[],
  *     progress: import('../checkpoints/residency.js').Progress | undefined}
  *   | {kind: 'draft', key: string, draft: Draft, run: Run | undefined, isInside: boolean,
  *     isFresh: boolean, isAsked: boolean, number?: number}
  *   | {kind: 'text', key: string, state: State, index: number, text: string, isOutdated: boolean,
  *     colour: number, isAsked: false, number?: number}
- *   | {kind: 'attempt', key: string, run: Run, isAsked: false}} Cell
+ *   | {kind: 'attempt', key: string, run: Run, beside: Beside[], isAsked: false}} Cell
+ *   `beside`: the branches that begin at the same state, the cell's own included; empty if that is
+ *   the only one.
  *   `text`: the Markdown text `index` above the code of a state; `number`: counts the text cells.
  */
 
 /** @typedef {Extract<Cell, {kind: 'text'}>} TextCell */
+
+/**
+ * A branch, by the cell with which it begins. `id`: of the cell's state; of its run while that has
+ * left no state. `label`: that of the state.
+ * @typedef {{id: string, state: State | null, run: Run | undefined, label: string | null,
+ *   colour: number}} Beside
+ */
 
 /**
  * @typedef {object} Look The position of the page.
@@ -67,10 +76,11 @@ export function cellsOf(model, look) {
     const runs = new Set([...look.edits.values()].map((edit) => edit.run));
     /** @type {Cell[]} */
     const cells = [];
+    const open = model.openRuns();
     let isOutdated = false;
     for (const [i, state] of line.entries()) {
         if (state.parent !== null) {
-            const cell = ranCell(model, look, state, isOutdated);
+            const cell = ranCell(model, look, state, isOutdated, open);
             cells.push(...textCells(look, state, isOutdated));
             cells.push({ ...cell, key: key(cell.run?.draft ?? state.id, state.id) });
             isOutdated ||= cell.edit?.run != null;
@@ -84,7 +94,13 @@ export function cellsOf(model, look) {
     for (const run of attempts(model, look)) {
         const isShown = runs.has(run.exec_id) || drafts.some((draft) => draft.id === run.draft);
         if (!isShown)
-            cells.push({ kind: 'attempt', key: key(run.exec_id, run.exec_id), run, isAsked: false });
+            cells.push({
+                kind: 'attempt',
+                key: key(run.exec_id, run.exec_id),
+                run,
+                beside: branchesBeside(model, look, look.here, run.exec_id, open),
+                isAsked: false,
+            });
     }
     for (const draft of drafts)
         cells.push(draftCell(model, look, draft, key(draft.id, `${draft.id}!`), false));
@@ -121,16 +137,14 @@ const textCells = ({ textEdits, colourOf }, state, isOutdated) =>
  * @param {Look} look
  * @param {State} state
  * @param {boolean} isOutdated
+ * @param {Run[]} open the runs that have not ended
  * @returns {Extract<Cell, {kind: 'ran'}>}
  */
-function ranCell(model, look, state, isOutdated) {
+function ranCell(model, look, state, isOutdated, open) {
     const run = model.runOf(state);
     const known = look.edits.get(state.id);
     const edit = known && look.pendingDeletion.has(known.run ?? '') ? { ...known, run: null } : known;
     const shown = (edit?.run ? model.runs.get(edit.run) : undefined) ?? run;
-    const isVersion = (/** @type {State} */ other) =>
-        cellId(model, other) === cellId(model, state) && (other.living !== 'deleted' || other === state);
-    const versions = model.childrenOf(state.parent ?? '').filter(isVersion);
     // Requested to run again, but not confirmed by the server.
     const isAsked = edit?.run != null && !model.runs.has(edit.run);
     const [isHere, progress] = [state.id === look.here, look.progressOf(state.id)];
@@ -143,13 +157,47 @@ function ranCell(model, look, state, isOutdated) {
         run,
         edit,
         shown,
-        versions: versions.map((other) => other.id),
+        beside: branchesBeside(model, look, state.parent ?? '', state.id, open),
         isOutdated,
         isHere,
         isAsked,
         progress,
         colour: look.colourOf(state.id),
     };
+}
+
+/**
+ * The branches that begin at a state: those of its children, and those that have not left a state
+ * yet. The rows of sweeps have a table of their own.
+ * @param {Model} model
+ * @param {Look} look
+ * @param {string} on
+ * @param {string} own the id of the state or run that is shown, which is never left out
+ * @param {Run[]} open
+ * @returns {Beside[]} empty if there is one only
+ */
+function branchesBeside(model, look, on, own, open) {
+    const isShown = (/** @type {State} */ { id, living, exec_id }) =>
+        id === own ||
+        (living !== 'deleted' && !look.pendingDeletion.has(id) && memberOf(model.sweeps, exec_id) === null);
+    const states = model.childrenOf(on).filter(isShown);
+    const runs = open.filter(
+        (run) =>
+            run.state === null && model.baseOf(run) === on && memberOf(model.sweeps, run.exec_id) === null,
+    );
+    if (states.length + runs.length < 2) return [];
+    const ended = states.map((state) => {
+        const { id, label } = state;
+        return { id, state, run: model.runOf(state), label, colour: look.colourOf(id) };
+    });
+    const coming = runs.map((run) => ({
+        id: run.exec_id,
+        state: null,
+        run,
+        label: null,
+        colour: look.colourOf(on),
+    }));
+    return [...ended, ...coming];
 }
 
 /**
@@ -330,7 +378,7 @@ export const isText = (cell) =>
 export function renderInputs(cell) {
     const run = runOf(cell);
     const common = [cell.kind, run, run?.rev, cell.isAsked];
-    if (cell.kind === 'attempt') return common;
+    if (cell.kind === 'attempt') return [...common, ...besideInputs(cell.beside)];
     if (cell.kind === 'draft') {
         const { on, kind, source } = cell.draft;
         return [...common, on, kind, source, cell.isInside, cell.isFresh, cell.number];
@@ -339,7 +387,7 @@ export function renderInputs(cell) {
         const { text, isOutdated, colour, number } = cell;
         return [...common, cell.state, text, isOutdated, colour, number];
     }
-    const { state, warnings, versions } = cell;
+    const { state, warnings, beside } = cell;
     const own = [
         state,
         state.label,
@@ -349,12 +397,16 @@ export function renderInputs(cell) {
         cell.isHere,
         cell.colour,
     ];
-    const lists = [warnings, versions].flatMap((list) => [list.length, ...list]);
+    const lists = [warnings, besideInputs(beside)].flatMap((list) => [list.length, ...list]);
     if (!cell.isHere) return [...common, ...own, ...lists];
     const { pinned, saving, memory_bytes, revival, checkpoint } = state;
     const { done, total } = cell.progress ?? {};
     return [...common, ...own, ...lists, pinned, saving, memory_bytes, revival, checkpoint, done, total];
 }
+
+/** @param {Beside[]} beside */
+const besideInputs = (beside) =>
+    beside.flatMap(({ id, label, run, colour }) => [id, label, run?.status, colour]);
 
 /** @param {readonly unknown[]} one @param {readonly unknown[]} other */
 export const haveSameItems = (one, other) =>

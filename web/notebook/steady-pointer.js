@@ -57,6 +57,21 @@ export function keepPointerSteady(main, notebook) {
 }
 
 /**
+ * Does something, and keeps an element where it is on the screen.
+ * @param {() => Element | null} find the element, before and after
+ * @param {() => void} act
+ */
+export function keepInPlace(find, act) {
+    const before = find()?.getBoundingClientRect().top;
+    act();
+    const element = find();
+    const main = /** @type {HTMLElement | null | undefined} */ (element?.closest('main'));
+    const notebook = /** @type {HTMLElement | null | undefined} */ (main?.querySelector('.notebook'));
+    if (before === undefined || !element || !main || !notebook) return;
+    scrollBy(main, notebook, element.getBoundingClientRect().top - before);
+}
+
+/**
  * Scrolls, and adds room below the notebook if it is too short.
  * @param {HTMLElement} main @param {HTMLElement} notebook @param {number} by in px
  */

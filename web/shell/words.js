@@ -118,7 +118,7 @@ export const WORDS = Object.freeze({
     tryVariantsHint: 'Runs several versions of this cell at once, each as a branch',
     variantsRun: (/** @type {number} */ n, /** @type {number} */ known) =>
         `${n === 1 ? 'One variant runs' : `${n} variants run`}. ${known ? `${ranBefore(known)} ` : ''}` +
-        'The cell shows the first; its version switch and the graph show all.',
+        'The cell shows the first; its tabs and the graph show all.',
     variantsKnown: (/** @type {number} */ known) => ranBefore(known),
     branch: 'Branch',
     branchHere: 'New branch from here',
@@ -150,13 +150,13 @@ export const WORDS = Object.freeze({
     dropHint: 'Also deletes the draft of this attempt, unless the draft has changed since.',
     remove: 'Delete',
     cancel: 'Cancel',
-    edited: (/** @type {number} */ shown, /** @type {number} */ of) =>
-        `Edited. Running it creates version ${of + 1}; version ${shown} is kept.`,
+    edited: 'Edited. Running it starts a new branch; the cell as it ran is kept.',
     undoEdit: 'Revert',
     outdated: 'Stale: from the earlier version',
-    version: (/** @type {number} */ k, /** @type {number} */ n) => `version ${k} of ${n}`,
-    earlierVersion: 'Earlier version of this cell',
-    laterVersion: 'Later version of this cell',
+    branchOf: (/** @type {number} */ k, /** @type {number} */ n) => `branch ${k} of ${n}`,
+    besideHere: 'Branches from the state above',
+    moreBeside: (/** @type {number} */ n) => `${n} more`,
+    moreBesideHint: 'Show all branches in a table',
     inside: 'Runs from the state above. The cells below then become drafts.',
     queued: 'waiting',
     asked: 'waiting for the server',

@@ -14,7 +14,6 @@ export const RunIcon = icon('M5 3.2v9.6l7.6-4.8z');
 export const StopIcon = icon('M4.5 4.5h7v7h-7z');
 export const MoreIcon = icon('M3.5 8h.01M8 8h.01M12.5 8h.01');
 export const PlusIcon = icon('M8 3.5v9M3.5 8h9');
-export const BackIcon = icon('M10 3.5 5.5 8l4.5 4.5');
 export const OnIcon = icon('M6 3.5 10.5 8 6 12.5');
 export const GraphIcon = icon('M4 2.5v11M4 7c0 3 7 1.5 7 5M11 14.2a1.1 1.1 0 1 0 0-2.2 1.1 1.1 0 0 0 0 2.2');
 export const SwapIcon = icon('M5 2.5 2.5 5 5 7.5M2.5 5h9M11 8.5l2.5 2.5-2.5 2.5M13.5 11h-9');
