@@ -358,7 +358,7 @@ pub(super) fn to_html(text: &str, pictures: &Pictures, typesetter: &Typesetter) 
     written
 }
 
-/// Whether a link has a harmless scheme.
+/// Whether a link is an http(s) URL, a mail address or an anchor. All other links become `#`.
 fn goes_somewhere(to: &str, link_type: LinkType) -> bool {
     let to = to.to_ascii_lowercase();
     link_type == LinkType::Email

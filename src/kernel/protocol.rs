@@ -17,9 +17,8 @@ use std::path::PathBuf;
 /// Ratoon's version. The two ends are separate files, so the root compares it with the server's.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Ends the system call in which a process waits. Its handler does nothing. Python's own functions
-/// continue an ended call, after they have looked for an interrupt. Programs that are started do
-/// not notice this signal: they ignore it unless they handle it.
+/// Interrupts the system call in which a process waits (EINTR). The handler does nothing. Python
+/// checks for signals, then retries the call. Other programs ignore SIGURG unless they handle it.
 pub(crate) const WAKE: Signal = Signal::SIGURG;
 
 /// The longest frame, in bytes: one output with its base64, or the code of one cell.

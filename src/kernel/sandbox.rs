@@ -133,7 +133,9 @@ impl Sandbox {
 }
 
 impl Restrictions {
-    /// Sets the restrictions in this process, once. Between fork and exec: makes system calls only.
+    /// Sets the OOM score and the restrictions of this process. Must be called only once: a second
+    /// call would apply the filter again. Runs between fork and exec, so it only makes system
+    /// calls.
     pub(super) fn set(&mut self) -> io::Result<()> {
         if let Ok(file) = open(c"/proc/self/oom_score_adj", OFlag::O_WRONLY | OFlag::O_CLOEXEC, Mode::empty())
         {

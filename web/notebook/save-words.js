@@ -37,7 +37,7 @@ export const SAVE_WORDS = Object.freeze({
     heldLong: (/** @type {{why: string | null, how: string | null}} */ { why, how }) =>
         `This notebook is read-only here: ${why}. To change it, ${how}.`,
     takeOver: 'Take over',
-    takeOverHint: 'Write this notebook here. The other copy is then read-only.',
+    takeOverHint: 'Make this copy editable. The other copy becomes read-only.',
     failing: 'Not saved',
     failingHint: (/** @type {string} */ why) => `Changes stay in memory until the disk works again: ${why}`,
 });

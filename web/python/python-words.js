@@ -11,7 +11,7 @@ export const PYTHON_WORDS = Object.freeze({
     ownerOnly: 'Only the owner of this notebook can change its Python.',
     list: 'Pythons on this machine',
     searching: 'Looking for Pythons…',
-    listFailed: 'The Pythons of this machine could not be listed. You can give a path.',
+    listFailed: 'The Pythons of this machine could not be listed. Enter the path of a Python instead.',
     isDefault: 'default',
     another: 'Another Python',
     path: 'Path of a Python or of its environment',

@@ -109,7 +109,7 @@ function numberAxis(values, isLog) {
 }
 
 /**
- * An axis of a parameter. With few values, its ticks are these.
+ * The axis of a parameter. If the parameter has few distinct values, the ticks are at these values.
  * @param {number[]} values
  * @returns {Axis}
  */

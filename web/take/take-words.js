@@ -4,9 +4,9 @@
 export const TAKE_WORDS = Object.freeze({
     title: 'Take variables',
     all: 'Take all that B changed…',
-    allHint: 'Copies the variables that B has changed into a new state after A',
+    allHint: 'Creates a state after A with the variables that B changed',
     one: 'Take',
-    oneHint: 'Copies the value of B into a new state after A',
+    oneHint: 'Creates a state after A with the value that this variable has in B',
     oneLabel: (/** @type {string} */ name) => `Take ${name} of B into A`,
     from: 'From',
     into: 'Into a new state after',

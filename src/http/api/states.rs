@@ -115,7 +115,7 @@ pub(crate) struct StateList {
 pub(crate) struct Unsaved {
     /// How many there are.
     count: usize,
-    /// For how long the longest has been so, in milliseconds; null if there is none.
+    /// How long the oldest of them has been in memory, in milliseconds; null if there is none.
     longest_ms: Option<f64>,
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct WorkersStatus {
 pub(crate) struct CheckBody {
     /// The state that the cell would run against, by its name or id.
     at: String,
-    /// The cell.
+    /// The source of the cell; may be empty.
     #[serde(default)]
     code: String,
 }
@@ -228,17 +228,27 @@ impl WorkersCheck {
         }
         if let Some(own) = own.filter(|own| own.python.starts_with(&format!("{series}."))) {
             self.packages = differences(&own.packages, &there.packages);
-            let lacking = self.packages.iter().filter(|one| one.there.is_none()).count();
-            let differing = self.packages.len() - lacking;
-            if !self.packages.is_empty() {
-                self.warnings.push(format!(
-                    "the worker {node} lacks {lacking} packages of this environment, and has other \
-                     versions of {differing}"
-                ));
-            }
+            self.warnings.extend(package_warning(node, &self.packages));
         }
         self.node = Some(there.node);
     }
+}
+
+/// How many packages the worker lacks, and of how many it has another version, as a sentence.
+fn package_warning(node: &str, packages: &[PackageDifference]) -> Option<String> {
+    let lacking = packages.iter().filter(|one| one.there.is_none()).count();
+    let lacks = match lacking {
+        0 => None,
+        1 => Some("lacks 1 package of this environment".to_owned()),
+        _ => Some(format!("lacks {lacking} packages of this environment")),
+    };
+    let has = match packages.len() - lacking {
+        0 => None,
+        1 => Some("has another version of 1 package".to_owned()),
+        differing => Some(format!("has other versions of {differing} packages")),
+    };
+    let parts: Vec<String> = lacks.into_iter().chain(has).collect();
+    (!parts.is_empty()).then(|| format!("the worker {node} {}", parts.join(", and ")))
 }
 
 /// The packages of one environment that another does not have in the same version.
@@ -268,5 +278,25 @@ mod tests {
         let found = differences(&here, &there);
         let shown: Vec<_> = found.iter().map(|one| (one.name.as_str(), one.there.as_deref())).collect();
         assert_eq!(shown, [("pandas", Some("2.9")), ("rich", None)]);
+    }
+    #[test]
+    fn a_warning_counts_only_packages_that_differ() {
+        let package = |there: Option<&str>| PackageDifference {
+            name: "numpy".into(),
+            here: "2.0".into(),
+            there: there.map(Into::into),
+        };
+        let (lacking, other) = (package(None), package(Some("2.1")));
+        let warning = |packages: &[PackageDifference]| package_warning("n1", packages).unwrap_or_default();
+        assert_eq!(warning(&[]), "");
+        assert_eq!(warning(&[lacking.clone()]), "the worker n1 lacks 1 package of this environment");
+        assert_eq!(
+            warning(&[other.clone(), other.clone()]),
+            "the worker n1 has other versions of 2 packages"
+        );
+        assert_eq!(
+            warning(&[lacking.clone(), lacking, other]),
+            "the worker n1 lacks 2 packages of this environment, and has another version of 1 package"
+        );
     }
 }

@@ -94,7 +94,11 @@ pub(crate) async fn rebuild_state(
         }
         Reply::Ended(Ended { status, error, .. }) => {
             clean_up(&app.start, exec_id).await?;
-            let how = if status == RunStatus::Interrupted { "send it again" } else { "run the cell instead" };
+            let how = if status == RunStatus::Interrupted {
+                "send the request again"
+            } else {
+                "run the cell instead"
+            };
             let why = match error.map(|error| error.evalue).filter(|evalue| !evalue.is_empty()) {
                 Some(evalue) => evalue,
                 None if status == RunStatus::Interrupted => "the run was interrupted".into(),

@@ -17,7 +17,7 @@ pub(super) const MAX_IN_FLIGHT: usize = 256;
 const MAX_PRESENCE_UPDATES: usize = 16;
 
 /// Maximum number of long answers of one client that are being made or wait to be sent. Each may
-/// have some megabytes. Further questions wait, as texts.
+/// have some megabytes. Answers to further commands are made later.
 const MAX_LONG_ANSWERS: usize = 4;
 
 /// Counts the commands of one client that await their replies.

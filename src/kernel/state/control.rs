@@ -53,7 +53,7 @@ pub(super) fn send_frame(bytes: &[u8]) {
     while !left.is_empty() {
         match send(socket, left, MsgFlags::MSG_NOSIGNAL) {
             Ok(n) => left = &left[n..],
-            // The signal's handler runs later, so a frame is never sent in part.
+            // Retry. The frame is sent whole before Python runs the signal's handler.
             Err(Errno::EINTR) => {}
             Err(Errno::EPIPE | Errno::ECONNRESET) => super::process_exit::leave(),
             // User code has closed the socket.

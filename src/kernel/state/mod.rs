@@ -13,8 +13,8 @@
 //!   `symbols`, `transfer`, `checkpoint`: calls into the package; `contents`: whether containers
 //!   have changed
 //! - `freezable`: whether a state can be kept; `threads`, `children`: what branches would lack;
-//!   `shared`: what they share; `shared_number`: by which they agree; `files`: reopens the state's
-//!   files in each branch
+//!   `shared`: what they share; `shared_number`: numbers in memory that all processes of a notebook
+//!   share; `files`: reopens the state's files in each branch
 //! - `huge_pages`: the memory of Python's objects, which each fork shares
 //! - `lifeline`: exit with the server; `priority`: OOM score and niceness; `load_limits`: rlimits
 //! - `control`, `descriptors`: its socket and its other descriptors; `report`: what it reports

@@ -44,6 +44,6 @@ pub(super) fn allow() {
 }
 
 fn set(action: &SigAction) -> Option<SigAction> {
-    // SAFETY: it ignores the signal, or restores an action that was installed before.
+    // SAFETY: `action` ignores the signal, or is an action that was installed before.
     unsafe { sigaction(Signal::SIGINT, action).ok() }
 }

@@ -211,7 +211,8 @@ async fn send(socket: &UnixStream, order: OutgoingFrame) -> io::Result<()> {
         match wrote {
             Ok(n) => sent += n,
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-            // The system limits an ordinary user's descriptors in flight. Some must arrive first.
+            // Linux limits an unprivileged user's descriptors in flight. Retry when some have
+            // arrived.
             Err(e) if e.raw_os_error() == Some(libc::ETOOMANYREFS) => tokio::time::sleep(COALESCE).await,
             Err(e) => return Err(e),
         }

@@ -1,4 +1,5 @@
-//! Events of processes.
+//! Events of kernel processes: `Heard` is what the tree receives, `ProcessEvent` what it passes on
+//! to the session.
 
 use crate::kernel::protocol::{Exit, ProcId, Report};
 
@@ -9,9 +10,11 @@ pub enum Heard {
     Report(Report),
     /// The process' socket is closed: the process is dead or dying.
     Closed,
-    /// The process was interrupted one of `WAKE_DELAYS` ago.
+    /// The process was interrupted a while ago (`WAKE_DELAYS`). If a system call still blocks it,
+    /// `WAKE` ends that call.
     InterruptedLongAgo,
-    /// The process was killed `KILL_TIMEOUT` ago.
+    /// The process was killed `KILL_TIMEOUT` ago. If its socket is still open, the server closes
+    /// its own end.
     KilledLongAgo,
     /// The process' exit status. None after a timeout.
     Status(Option<Exit>),

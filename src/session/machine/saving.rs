@@ -463,7 +463,7 @@ impl Saver {
         let Some(writing) = self.by_process(process) else { return };
         if core.now_ms - writing.heard_ms >= STALL.as_secs_f64() * 1000.0 {
             let why = format!(
-                "saving made no progress for {} s: a library in this state may hang in forks",
+                "saving made no progress for {} s: a library that this state uses may hang after a fork",
                 STALL.as_secs()
             );
             // The next attempt would probably hang too, and delay other checkpoints. So the longest

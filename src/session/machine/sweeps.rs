@@ -168,7 +168,7 @@ impl Sweeps {
             }
             Reply::RowsDrawn(Drawn::Refused { why, how }) => self.halt(core, id, format!("{why}: {how}")),
             Reply::Refused(problem) => self.halt(core, id, problem.to_string()),
-            _ => self.halt(core, id, "Optuna has drawn no row".to_owned()),
+            _ => self.halt(core, id, "Optuna returned no row".to_owned()),
         }
     }
 

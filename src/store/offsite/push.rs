@@ -120,8 +120,8 @@ impl Pusher {
             .map(|behind| Begun::Behind(behind.unwrap_or_else(|| Problem::internal("a comparison failed"))))
     }
 
-    /// Compares this copy with the newest version. Returns why it may not be replaced, if it has
-    /// something that this copy does not contain.
+    /// Compares this copy with the newest version in the store. If that version has something that
+    /// this copy lacks, returns a refusal, unless `replace` is set.
     fn compare(&mut self, replace: bool) -> Result<Option<Problem>, Problem> {
         let Some(newest) = version::list(&self.place)?.pop() else { return Ok(None) };
         let (version, _) = version::read(&self.place, &newest, &self.install)?;

@@ -199,7 +199,8 @@ async fn look_up(app: &AppState, task_id: &str, version: Option<&str>) -> Result
         let which = version.map_or("the latest checkpoint".into(), |v| format!("checkpoint {v:?}"));
         let why = match count {
             0 => "the task has no checkpoints".to_owned(),
-            count => format!("no checkpoint of the task has this version; the task has {count}"),
+            1 => "the task's only checkpoint has another version".to_owned(),
+            count => format!("none of the task's {count} checkpoints has this version"),
         };
         let how = "GET /api/tasks/{task_id}/checkpoints lists the versions";
         let what = format!("find {which} of task {task_id:?}");

@@ -61,9 +61,9 @@ pub(in crate::session::machine) fn resume_sweeps(parts: &mut Parts) {
     }
 }
 
-/// Ends the processes of a row's state, unless someone uses it. The state is restored from its
-/// checkpoint if it has one, and by a replay otherwise. Returns false while a process works on
-/// the state.
+/// Ends the processes of a row's state, unless the state is pinned, labelled or used. Later the
+/// state is restored from its checkpoint if it has one, otherwise by a replay. Returns false if a
+/// process still works on the state, so that the caller tries again later.
 fn release(parts: &mut Parts, id: &StateId) -> bool {
     let Some(state) = parts.core.notebook.state(id) else { return true };
     let is_held = state.residency.is_in_memory();

@@ -39,7 +39,7 @@ def _reduce_fields(pickler: Reducers, kind: Any) -> Reduced:
         return reduced
     make, arguments, (own, *more), *others = reduced
     attributes = {name: one for name, one in own.items() if type(one) is not _FIELD}
-    # Setting this attribute makes the fields, with the options that the class has by then.
+    # Setting `_fields_` creates the fields with the options set so far, so it must come last.
     if "_fields_" in attributes:
         attributes["_fields_"] = attributes.pop("_fields_")
     return make, arguments, (attributes, *more), *others

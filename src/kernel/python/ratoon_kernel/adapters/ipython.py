@@ -90,7 +90,7 @@ def _restore_debugger(is_on: bool) -> None:
 
 
 def _directories() -> list[str] | None:
-    """The directories in which the notebook was, if `%cd` has changed it."""
+    """The directory history of `%cd` (`_dh`), or None if `%cd` was never used."""
     visited: list[str] = kernel.shell.user_ns.get("_dh", [])
     return [str(one) for one in visited] if len(visited) > 1 else None
 
