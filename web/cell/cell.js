@@ -29,7 +29,7 @@ import { Markdown } from '../outputs/rich-text.js';
 /** @typedef {import('../notebook/cell-list.js').Cell} CellData */
 /** @typedef {import('../shell/model.js').Run} Run */
 /** @typedef {import('../notebook/drafts.js').Typed} Typed */
-/** @typedef {import('./cell-controller.js').CellController} Acts */
+/** @typedef {import('./cell-controller.js').CellController} CellController */
 
 /**
  * @typedef {object} CellProps
@@ -42,7 +42,7 @@ import { Markdown } from '../outputs/rich-text.js';
  * @property {boolean} isHidden whether a collapsed section hides the cell
  * @property {import('../notebook/sections.js').Section | undefined} section the section that the
  *   cell begins
- * @property {Acts} controller
+ * @property {CellController} controller
  */
 
 /** @typedef {{isEditing: boolean, isFolded: boolean}} CellState */
@@ -276,7 +276,7 @@ export class Cell extends Component {
 
 /**
  * Which row of which sweep a cell is.
- * @param {{run: Run, controller: Acts}} props
+ * @param {{run: Run, controller: CellController}} props
  */
 function SweepLine({ run, controller }) {
     const { page } = controller;
@@ -289,7 +289,7 @@ function SweepLine({ run, controller }) {
 
 /**
  * The button beside a heading that collapses or expands its section. Keys have the arrows instead.
- * @param {{section: import('../notebook/sections.js').Section, controller: Acts}} props
+ * @param {{section: import('../notebook/sections.js').Section, controller: CellController}} props
  */
 function SectionTwist({ section, controller }) {
     const { isFolded } = section;
@@ -301,7 +301,7 @@ function SectionTwist({ section, controller }) {
 
 /**
  * The line in place of a collapsed section's cells.
- * @param {{section: import('../notebook/sections.js').Section, controller: Acts}} props
+ * @param {{section: import('../notebook/sections.js').Section, controller: CellController}} props
  */
 function FoldedSection({ section, controller }) {
     const { count, open, failed } = section;
@@ -315,7 +315,7 @@ function FoldedSection({ section, controller }) {
 /**
  * The button in the gap above a cell that inserts a cell there. Keys have `a` and `b` instead, so
  * screen readers do not meet it at each cell.
- * @param {{cell: CellData, controller: Acts}} props
+ * @param {{cell: CellData, controller: CellController}} props
  */
 function InsertHere({ cell, controller }) {
     // Above the empty cell, another empty cell is of no use.
@@ -327,7 +327,8 @@ function InsertHere({ cell, controller }) {
 
 /**
  * The buttons in the corner of the cell.
- * @param {{cell: CellData, isOpen: boolean, isStopping: boolean, controller: Acts, of: Cell}} props
+ * @param {{cell: CellData, isOpen: boolean, isStopping: boolean, controller: CellController,
+ *   of: Cell}} props
  */
 function Tools({ cell, isOpen, isStopping, controller, of }) {
     const { runs } = controller;
@@ -369,7 +370,8 @@ function Tools({ cell, isOpen, isStopping, controller, of }) {
 
 /**
  * The line below the outputs: status, duration and warnings.
- * @param {{cell: CellData, run: Run | undefined, controller: Acts, mayRun: boolean}} props
+ * @param {{cell: CellData, run: Run | undefined, controller: CellController,
+ *   mayRun: boolean}} props
  */
 function Notes({ cell, run, controller, mayRun }) {
     // The server has not confirmed the run yet.
