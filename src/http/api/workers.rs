@@ -289,7 +289,10 @@ mod tests {
         let (lacking, other) = (package(None), package(Some("2.1")));
         let warning = |packages: &[PackageDifference]| package_warning("n1", packages).unwrap_or_default();
         assert_eq!(warning(&[]), "");
-        assert_eq!(warning(&[lacking.clone()]), "the worker n1 lacks 1 package of this environment");
+        assert_eq!(
+            warning(std::slice::from_ref(&lacking)),
+            "the worker n1 lacks 1 package of this environment"
+        );
         assert_eq!(
             warning(&[other.clone(), other.clone()]),
             "the worker n1 has other versions of 2 packages"
