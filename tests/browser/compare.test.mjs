@@ -188,7 +188,8 @@ testWithoutPage(
         await one.getByRole('searchbox').fill('ridge');
         assert.deepEqual(await names(), ['model']);
         await one.getByRole('button', { name: 'Go to cell 2, which last changed model' }).click();
-        await one.waitForFunction(() => document.activeElement.getAttribute('aria-label') === 'Cell 2');
+        const label = () => one.evaluate(() => document.activeElement.getAttribute('aria-label'));
+        await becomes(label, 'Cell 2, branch 3 of 3');
     },
 );
 

@@ -5,7 +5,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
     addCommands,
-    addOffer,
     allCommands,
     choosable,
     KeySequence,
@@ -137,17 +136,13 @@ test('letters scattered over a title do not find it; synonyms of the command do'
 });
 
 test('the palette lists a menu entry once', () => {
-    addOffer(({ view }) =>
-        view
-            ? []
-            : [
-                  { id: 'menu.label', title: 'Label…', act },
-                  { id: 'menu.above', title: 'Insert above', act },
-                  { id: 'menu.again', title: 'Label…', act },
-              ],
-    );
+    const menus = [
+        { id: 'menu.label', title: 'Label…', act },
+        { id: 'menu.above', title: 'Insert above', act },
+        { id: 'menu.again', title: 'Label…', act },
+    ];
     assert.deepEqual(
-        choosable(at, [])
+        choosable(at, [], menus)
             .filter(({ title }) => /Label|above/.test(title))
             .map(({ id }) => id),
         ['above', 'menu.label'],

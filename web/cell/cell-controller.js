@@ -130,7 +130,7 @@ export class CellController {
     }
 
     showPalette() {
-        withPart('palette', this.page, ({ showPalette }) => showPalette(this.target()));
+        withPart('palette', this.page, ({ showPalette }) => showPalette(this));
     }
 
     showPython() {

@@ -51,15 +51,6 @@ export function addCommands(more) {
     }
 }
 
-/**
- * Functions that return further palette entries for a target cell.
- * @type {((at: Target) => Entry[])[]}
- */
-const offers = [];
-
-/** @param {(at: Target) => Entry[]} offer */
-export const addOffer = (offer) => void offers.push(offer);
-
 /** @returns {readonly Entry[]} */
 export const allCommands = () => entries;
 
@@ -73,15 +64,17 @@ const isFor = ({ mode = 'anywhere' }, where) => (Array.isArray(mode) ? mode.incl
  * The entries that the palette offers now, recently used entries first.
  * @param {Target} at
  * @param {string[]} recent ids of recently used entries, newest first
+ * @param {Entry[]} [offers] entries of menus
  * @returns {Entry[]}
  */
-export function choosable(at, recent) {
-    const own = entries.filter((entry) => !entry.isQuiet && (entry.when?.(at) ?? true));
+export function choosable(at, recent, offers = []) {
+    const isOffered = (/** @type {Entry} */ entry) => !entry.isQuiet && (entry.when?.(at) ?? true);
+    const own = entries.filter(isOffered);
     const names = new Set(own.map(({ title }) => title));
     // Several menus may offer an entry with the same title. The palette shows only the first.
     const can = [
         ...own,
-        ...offers.flatMap((offer) => offer(at)).filter(({ title }) => !names.has(title) && names.add(title)),
+        ...offers.filter((entry) => isOffered(entry) && !names.has(entry.title) && names.add(entry.title)),
     ];
     const rank = (/** @type {Entry} */ { id }) => (recent.includes(id) ? recent.indexOf(id) : recent.length);
     return can.sort((a, b) => rank(a) - rank(b));

@@ -1,7 +1,7 @@
 // @ts-check
 // The table of the notebook page's commands and their keys. commands.js explains the fields.
 
-import { addCommands, addOffer } from './commands.js';
+import { addCommands } from './commands.js';
 import { nextTheme } from '../ui/theme.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 import { isText } from '../notebook/cell-list.js';
@@ -12,7 +12,6 @@ import { LINT_WORDS } from '../lint/lint-words.js';
 import { withPart } from '../shell/lazy-parts.js';
 import { openSettings } from '../notebook/header.js';
 import { SETTINGS_WORDS } from '../settings/settings-words.js';
-import { cellMenus, header } from './menu-commands.js';
 import * as write from '../editor/editor-actions.js';
 
 /** @typedef {import('./commands.js').Target} Target */
@@ -28,12 +27,10 @@ export function bindAll(controller) {
         ...writing(controller),
         ...finding(controller),
         ...whole(controller),
-        ...header(controller),
         ...compareCommands(controller),
         ...sweepCommands(controller),
         ...tableCommands(controller),
     ]);
-    addOffer(cellMenus(controller));
 }
 
 /** @param {CellController} controller @returns {Entry[]} */

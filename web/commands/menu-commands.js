@@ -17,7 +17,6 @@ import { availableActions } from '../ui/menu.js';
 import { serverPath } from '../shell/server-path.js';
 
 /** @typedef {import('./commands.js').Entry} Entry */
-/** @typedef {import('./commands.js').Target} Target */
 /** @typedef {import('../cell/cell-controller.js').CellController} CellController */
 
 const { also } = EDITOR_WORDS;
@@ -113,29 +112,27 @@ export function header(controller) {
  * The menu actions of the target cell. If the target cell is a draft or there is no target cell,
  * also the menu actions of the current state's cell.
  * @param {CellController} controller
- * @returns {(at: Target) => Entry[]}
+ * @returns {Entry[]}
  */
-export const cellMenus =
-    (controller) =>
-    ({ view }) => {
-        if (!controller.page.mayRun) return [];
-        const here = controller.page.cells().find((cell) => cell.kind === 'ran' && cell.isHere);
-        const own =
-            view && view.props.cell.kind !== 'draft' ? view : controller.focus.views.get(here?.key ?? '');
-        const draft = view?.props.cell.kind === 'draft' && !view.props.cell.isFresh ? view : null;
-        const of = (
-            /** @type {import('../cell/cell.js').Cell | null | undefined} */ one,
-            /** @type {'cells' | 'graph'} */ group,
-        ) =>
-            (one ? availableActions(menuOf(controller, one)) : [])
-                // These actions already have an entry of their own.
-                .filter(({ text }) => !HAVE_ENTRIES.includes(text))
-                .map(({ text, act }) => ({
-                    id: `menu.${text}`,
-                    title: text,
-                    group,
-                    words: text === WORDS.label ? also.label : undefined,
-                    act: () => act(),
-                }));
-        return [...of(draft, 'cells'), ...of(own, 'graph')];
-    };
+export function cellMenus(controller) {
+    const { view } = controller.target();
+    if (!controller.page.mayRun) return [];
+    const here = controller.page.cells().find((cell) => cell.kind === 'ran' && cell.isHere);
+    const own = view && view.props.cell.kind !== 'draft' ? view : controller.focus.views.get(here?.key ?? '');
+    const draft = view?.props.cell.kind === 'draft' && !view.props.cell.isFresh ? view : null;
+    const of = (
+        /** @type {import('../cell/cell.js').Cell | null | undefined} */ one,
+        /** @type {'cells' | 'graph'} */ group,
+    ) =>
+        (one ? availableActions(menuOf(controller, one)) : [])
+            // These actions already have an entry of their own.
+            .filter(({ text }) => !HAVE_ENTRIES.includes(text))
+            .map(({ text, act }) => ({
+                id: `menu.${text}`,
+                title: text,
+                group,
+                words: text === WORDS.label ? also.label : undefined,
+                act: () => act(),
+            }));
+    return [...of(draft, 'cells'), ...of(own, 'graph')];
+}

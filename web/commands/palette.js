@@ -2,13 +2,13 @@
 // The command palette. The user types a few letters of a name to find an action of commands.js.
 
 import { choosable, keysOf, shownKey } from './commands.js';
+import { cellMenus, header } from './menu-commands.js';
 import { rank } from '../text/fuzzy.js';
 import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 import { show } from '../ui/dialog.js';
 
 /** @typedef {import('./commands.js').Entry} Entry */
-/** @typedef {import('./commands.js').Target} Target */
 
 const KEY = 'ratoon.recentCommands';
 /** The maximum number of recently used commands, which the palette lists first. */
@@ -27,11 +27,12 @@ const used = (id) =>
 
 /**
  * Lets the user choose a command and runs the command on the target cell.
- * @param {Target} target
+ * @param {import('../cell/cell-controller.js').CellController} controller
  */
-export async function showPalette(target) {
-    const last = recent();
-    const entries = choosable(target, last);
+export async function showPalette(controller) {
+    const [target, last] = [controller.target(), recent()];
+    const menus = [...header(controller), ...cellMenus(controller)];
+    const entries = choosable(target, last, menus);
     const chosen = await show(
         (done) => html`<${Palette} entries=${entries} recent=${last.length} choose=${done} />`,
         'palette',
