@@ -152,7 +152,27 @@ fn an_interrupt_ends_a_shell_command() {
     until("it sleeps", || server.descendants().iter().any(|p| p.name == "sleep"));
     assert!(server.interrupt(&going.exec_id));
     going.end();
-    until("the command has ended", || server.descendants().iter().all(|p| p.name != "sleep"));
+    let is_left = || server.descendants().iter().any(|p| p.name == "sleep" && p.is_alive());
+    until("the command has ended", || !is_left());
+}
+
+/// IPython knows no command yet that it could end.
+#[test]
+fn an_interrupt_while_a_shell_command_starts_ends_the_cell() {
+    let server = TestServer::start();
+    let room = server.room();
+    let code = "import pexpect, time\nbegin = pexpect.spawn.__init__\n\
+        def begin_slowly(*args, **named):\n\
+        \x20   begin(*args, **named); open('began', 'w').close(); time.sleep(1000)\n\
+        pexpect.spawn.__init__ = begin_slowly";
+    let slow = server.run("initial", code);
+    let going = server.begin(slow.state(), "!sleep 1000");
+    room.wait_for("began");
+    assert!(server.interrupt(&going.exec_id));
+    let ran = going.end();
+    assert_eq!((ran.ename(), ran.evalue()), ("KeyboardInterrupt", ""), "{ran:?}");
+    let is_left = || server.descendants().iter().any(|p| p.name == "sleep" && p.is_alive());
+    until("the command has ended", || !is_left());
 }
 
 #[test]

@@ -208,8 +208,15 @@ class Shell(InteractiveShell):
         if gui not in (None, "inline"):
             raise NotImplementedError(f"a notebook has no window for the {gui} event loop")
 
-    # Runs `!command` in a pseudo-terminal and streams its output into the cell, like Jupyter.
-    system = InteractiveShell.system_piped
+    def system(self, cmd: str) -> None:
+        """Runs `!command` in a pseudo-terminal and streams its output into the cell, like Jupyter."""
+        try:
+            self.system_piped(cmd)
+        except UnboundLocalError as e:
+            # IPython fails so if an interrupt arrives while the command starts.
+            if isinstance(e.__context__, KeyboardInterrupt):
+                raise e.__context__ from None
+            raise
 
 
 def make() -> InteractiveShell:
