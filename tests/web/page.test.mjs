@@ -504,6 +504,8 @@ test('a failed attempt is shown after the state that it ran against', () => {
     assert.equal(shown(page), '[a] [b] ?');
     page.goTo('bad');
     assert.equal(shown(page), '[a] !bad ?');
+    const tabs = cellsOf(page)[1].beside.map(({ id }) => id);
+    assert.deepEqual(tabs, ['b', 'bad'], 'it is among its own tabs');
     page.onEvent({ event: 'removed', states: [], runs: ['bad'], deleted_at: null });
     assert.equal(shown(page), '[a] ?');
 });

@@ -4,7 +4,6 @@
 // model and the page's position.
 
 import { hasEnded } from '../shell/protocol.js';
-import { memberOf } from '../sweep/sweeps.js';
 
 /** @typedef {import('../shell/model.js').Model} Model */
 /** @typedef {import('../shell/model.js').Run} Run */
@@ -98,7 +97,7 @@ export function cellsOf(model, look) {
                 kind: 'attempt',
                 key: key(run.exec_id, run.exec_id),
                 run,
-                beside: branchesBeside(model, look, look.here, run.exec_id, open),
+                beside: branchesBeside(model, look, look.here, run.exec_id, [...new Set([...open, run])]),
                 isAsked: false,
             });
     }
@@ -173,24 +172,23 @@ function ranCell(model, look, state, isOutdated, open) {
  * @param {Look} look
  * @param {string} on
  * @param {string} own the id of the state or run that is shown, which is never left out
- * @param {Run[]} open
+ * @param {Run[]} runs those that may be among them
  * @returns {Beside[]} empty if there is one only
  */
-function branchesBeside(model, look, on, own, open) {
-    const isShown = (/** @type {State} */ { id, living, exec_id }) =>
-        id === own ||
-        (living !== 'deleted' && !look.pendingDeletion.has(id) && memberOf(model.sweeps, exec_id) === null);
+function branchesBeside(model, look, on, own, runs) {
+    const isShown = (/** @type {State} */ state) =>
+        state.id === own ||
+        (state.living !== 'deleted' && !look.pendingDeletion.has(state.id) && !model.isRow(state));
+    const isComing = (/** @type {Run} */ run) =>
+        run.exec_id === own || (run.state === null && model.baseOf(run) === on && !model.isRow(run));
     const states = model.childrenOf(on).filter(isShown);
-    const runs = open.filter(
-        (run) =>
-            run.state === null && model.baseOf(run) === on && memberOf(model.sweeps, run.exec_id) === null,
-    );
-    if (states.length + runs.length < 2) return [];
+    const attempted = runs.filter(isComing);
+    if (states.length + attempted.length < 2) return [];
     const ended = states.map((state) => {
         const { id, label } = state;
         return { id, state, run: model.runOf(state), label, colour: look.colourOf(id) };
     });
-    const coming = runs.map((run) => ({
+    const coming = attempted.map((run) => ({
         id: run.exec_id,
         state: null,
         run,
@@ -250,7 +248,7 @@ function attempts(model, look) {
             model.baseOf(run) === look.here &&
             !look.otherBranches.has(run.exec_id) &&
             !look.otherBranches.has(run.draft ?? '') &&
-            memberOf(model.sweeps, run.exec_id) === null;
+            !model.isRow(run);
         return isOpen || run.exec_id === look.attempt;
     });
 }

@@ -338,9 +338,9 @@ export class Model {
         return (alive.at(-1) ?? [...this.states.values()][0])?.id ?? ROOT_STATE;
     }
 
-    /** Whether a state is a row of a sweep. @param {State} state */
-    isRow(state) {
-        return memberOf(this.sweeps, state.exec_id) !== null;
+    /** Whether a state or a run is a row of a sweep. @param {State | Run} its */
+    isRow({ exec_id }) {
+        return memberOf(this.sweeps, exec_id) !== null;
     }
 
     /** @param {State} state */
