@@ -1,10 +1,10 @@
 //! Checks the commands of a caller, and sends them to a notebook.
 
 use super::agents::Report;
-use super::app_state::{AppState, detached};
+use super::app_state::AppState;
 use super::auth::Access;
 use super::limits;
-use crate::notebook::{Command, ExecId, Notebook, Python, Reply, State};
+use crate::notebook::{Command, ExecId, Python, Reply, State};
 use crate::problem::{Kind, Problem};
 use crate::session::{Owner, Permitted, Scope, Session, Visit};
 use std::path::PathBuf;
@@ -49,31 +49,11 @@ impl AppState {
         access: &Access,
         command: Command,
     ) -> Result<Reply, Problem> {
-        match send(session, self.authorize(access, command)?).await? {
+        match session.ask(self.authorize(access, command)?).await? {
             Reply::Refused(problem) => Err(problem),
             reply => Ok(reply),
         }
     }
-}
-
-/// Sends a command to a notebook and waits for the reply. The command is completed even if the
-/// client disconnects.
-///
-/// # Errors
-/// When the notebook has been closed.
-pub(super) async fn send(session: &Session, permitted: Permitted) -> Result<Reply, Problem> {
-    send_then(session, permitted, |_, reply| reply).await
-}
-
-/// Like `send`, but returns the result of `read`. `read` gets the reply, and the notebook at the
-/// moment of the reply.
-pub(super) async fn send_then<T: Send + 'static>(
-    session: &Session,
-    permitted: Permitted,
-    read: impl FnOnce(&Notebook, Reply) -> T + Send + 'static,
-) -> Result<T, Problem> {
-    let session = session.clone();
-    detached(async move { session.ask_then(permitted, read).await }).await
 }
 
 /// Sends the command of a WebSocket client. `visit` is its presence, for the command that changes
@@ -84,7 +64,7 @@ pub(super) async fn send_for(visit: Option<Rc<Visit>>, session: Session, permitt
         let (state, name, caret) = (state.clone(), name.clone(), caret.clone());
         return visit.stand(state, name, caret, cell.clone(), follows.clone(), None).await;
     }
-    session.ask(permitted).await
+    session.ask(permitted).await.unwrap_or_else(Reply::Refused)
 }
 
 /// Deletes a failed run, for requests that must not leave a run in the notebook. A caller may clean
@@ -93,7 +73,7 @@ pub(super) async fn send_for(visit: Option<Rc<Visit>>, session: Session, permitt
 /// # Errors
 /// When the notebook has been closed.
 pub(super) async fn clean_up(session: &Session, exec_id: ExecId) -> Result<(), Problem> {
-    send(session, Permitted::check(Scope::Owner, Command::DropAttempt { exec_id })?).await.map(drop)
+    session.ask(Permitted::check(Scope::Owner, Command::DropAttempt { exec_id })?).await.map(drop)
 }
 
 /// Presence of agents, which have no WebSocket.

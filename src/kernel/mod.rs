@@ -31,13 +31,13 @@ mod memory;
 pub use memory::{MemoryUse, below, is_whole, kilobytes};
 pub use plot_javascript::find_plot_javascript;
 pub use protocol::{
-    CellOrder, Contents, Delivery, Exit, Fingerprint, Fingerprints, How, Introspected, Load, MAX_DELIVERIES,
-    ProcId, Question, Remains, Report, Role, Wanted, WidgetEnd,
+    CellOrder, CellReport, Contents, Delivery, Exit, Fingerprint, Fingerprints, Hazards, How, Introspected,
+    Load, MAX_DELIVERIES, ProcId, Question, Remains, Report, Role, Wanted, WidgetEnd,
 };
 pub use pythons::{FoundPython, Pythons, ReadyPython};
 pub use ruff::{LintProblem, Ruff};
 pub use sandbox::Sandbox;
-pub use tree::{Heard, Hung, ProcessEvent, RunOrder, Seen, Tree, end_all_below};
+pub use tree::{Heard, Hung, ProcessEvent, Seen, Tree, end_all_below};
 
 use std::path::PathBuf;
 

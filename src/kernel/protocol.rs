@@ -438,19 +438,9 @@ pub enum Report {
     Ended {
         /// How it ended.
         how: How,
-        /// The number of the cell in `In[n]`.
-        exec_count: u32,
-        /// Sentences about what branches of this state do not have.
-        warnings: Vec<String>,
-        /// Whether this process may be forked. False if it uses a library that is known to hang in
-        /// forks.
-        forks: bool,
-        /// Whether part of this state, such as a thread or a child process, exists only in this
-        /// process.
-        #[serde(default)]
-        is_alone: bool,
+        /// What the state that it leaves is like.
+        report: CellReport,
         /// What a cell that raised has left in this process.
-        #[serde(default)]
         remains: Remains,
     },
     /// Sentences about things that branches share with this process, although each branch should
@@ -496,15 +486,8 @@ pub enum How {
 #[serde(rename_all = "snake_case")]
 pub enum WidgetEnd {
     /// It ran, or raised an error that is among the outputs. The process must be frozen again
-    /// before it runs a cell. The fields are those of `Report::Ended`.
-    Ran {
-        /// Sentences about what branches of this state do not have.
-        warnings: Vec<String>,
-        /// Whether this process may be forked.
-        forks: bool,
-        /// Whether part of this state exists only in this process.
-        is_alone: bool,
-    },
+    /// before it runs a cell.
+    Ran(Hazards),
     /// The process has no such widget, and is unchanged.
     Unknown,
     /// It ran, and the process cannot be frozen any more.
@@ -512,6 +495,34 @@ pub enum WidgetEnd {
         /// Why not.
         why: String,
     },
+}
+
+/// What a head reports when its cell has ended, about the state that the cell leaves.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CellReport {
+    /// The number of the cell in `In[n]`.
+    pub exec_count: u32,
+    /// What branches of the state lack.
+    pub hazards: Hazards,
+}
+
+/// What does not survive a fork of a process.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hazards {
+    /// Sentences about what branches of the process's state do not have.
+    pub warnings: Vec<String>,
+    /// Whether the process may be forked. False if it uses a library that is known to hang in
+    /// forks.
+    pub forks: bool,
+    /// Whether part of the state, such as a thread or a child process, exists only in this process.
+    pub is_alone: bool,
+}
+
+impl Hazards {
+    /// Of a process that survives a fork, apart from what `warnings` say.
+    pub fn only(warnings: Vec<String>) -> Self {
+        Self { warnings, forks: true, is_alone: false }
+    }
 }
 
 /// What a cell that raised has left in its process.

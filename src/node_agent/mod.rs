@@ -395,7 +395,7 @@ impl Inner {
 /// Sends a command of the agent itself to its notebook.
 async fn ask(session: &Session, command: Command) -> Reply {
     match Permitted::check(Scope::Owner, command) {
-        Ok(permitted) => session.ask(permitted).await,
+        Ok(permitted) => session.ask(permitted).await.unwrap_or_else(Reply::Refused),
         Err(refused) => Reply::Refused(refused),
     }
 }

@@ -689,7 +689,9 @@ impl Actor {
                 let done = self.tree.fork(from, child, role, load);
                 self.check(child, done);
             }
-            Effect::Run { head, order } => self.tree.run(head, order),
+            Effect::Run { head, exec_id, cell, deliveries } => {
+                self.tree.run(head, &exec_id, cell, deliveries);
+            }
             Effect::Send { from, child, wanted } => {
                 let done = self.tree.send_variables(from, child, wanted);
                 self.check(child, done);
@@ -965,7 +967,7 @@ mod tests {
         for round in 0..3 {
             let mut events = session.subscribe(crate::session::Since::Beginning).await.unwrap().events;
             let permitted = Permitted::check(Scope::Run, draft(&format!("draft {round}"))).unwrap();
-            assert_eq!(session.ask(permitted).await, Reply::Done);
+            assert_eq!(session.ask(permitted).await, Ok(Reply::Done));
             let failed = session.read(|notebook| assert!(notebook.name().is_empty(), "as it should")).await;
             assert_eq!(failed.unwrap_err().kind, Kind::Closed);
             // The stream of events ends with the actor.

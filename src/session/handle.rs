@@ -164,13 +164,8 @@ impl Visit {
 
 impl Drop for Visit {
     fn drop(&mut self) {
-        let (inbox, left) = (self.session.inbox.clone(), Ask::Left(self.visitor));
-        if let Err(mpsc::error::TrySendError::Full(left)) = inbox.try_send(left)
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
-        {
-            // The send fails if the notebook was closed, which also ended the presence.
-            runtime.spawn(async move { drop(inbox.send(left).await) });
-        }
+        // If the notebook was closed, the presence has ended, too.
+        self.session.put(Ask::Left(self.visitor));
     }
 }
 
@@ -230,10 +225,13 @@ impl Session {
     }
 
     /// Carries out a command and waits for its reply. The reply to a run comes when the run has
-    /// ended. If the future is dropped, the command continues. A reset first puts a copy of the
-    /// notebook into the trash.
-    pub async fn ask(&self, permitted: Permitted) -> Reply {
-        self.ask_then(permitted, |_, reply| reply).await.unwrap_or_else(Reply::Refused)
+    /// ended. The command is completed even if the future is dropped after its first poll. A reset
+    /// first puts a copy of the notebook into the trash.
+    ///
+    /// # Errors
+    /// Those of `ask_then`.
+    pub async fn ask(&self, permitted: Permitted) -> Result<Reply, Problem> {
+        self.ask_then(permitted, |_, reply| reply).await
     }
 
     /// Carries out a command, and calls `read` with the notebook and the reply before the notebook
@@ -248,14 +246,21 @@ impl Session {
         read: impl FnOnce(&Notebook, Reply) -> T + Send + 'static,
     ) -> Result<T, Problem> {
         let command = permitted.into_command();
-        if matches!(command, Command::Reset) {
-            self.set_aside().await?;
-        }
+        let is_reset = matches!(command, Command::Reset);
         let (tx, rx) = oneshot::channel();
         // The send fails if the requester no longer waits. The command was carried out
         // nevertheless.
         let answer = move |notebook: &Notebook, reply| drop(tx.send(read(notebook, reply)));
-        self.send(Ask::Command(command, Box::new(answer)), rx).await
+        let ask = Ask::Command(command, Box::new(answer));
+        if !is_reset {
+            return self.send(ask, rx).await;
+        }
+        let session = self.clone();
+        let reset = tokio::spawn(async move {
+            session.set_aside().await?;
+            session.send(ask, rx).await
+        });
+        reset.await.map_err(|_| Problem::internal("a part of the server failed"))?
     }
 
     /// Calls `look` with the notebook, which does not change during the call.
@@ -389,7 +394,43 @@ impl Session {
                 "open it again",
             )
         };
-        self.inbox.send(ask).await.map_err(|_| closed())?;
+        self.put(ask);
         answer.await.map_err(|_| closed())
+    }
+
+    /// Puts a request into the inbox, where it arrives even if the inbox is full and nobody waits
+    /// for the answer. The request is dropped if the notebook has been closed.
+    fn put(&self, ask: Ask) {
+        if let Err(mpsc::error::TrySendError::Full(ask)) = self.inbox.try_send(ask)
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            let inbox = self.inbox.clone();
+            runtime.spawn(async move { drop(inbox.send(ask).await) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt;
+
+    #[tokio::test]
+    async fn a_request_reaches_a_full_inbox_after_its_requester_has_left() {
+        let files = NotebookFiles {
+            notebook_id: String::new(),
+            blobs: PathBuf::new(),
+            attachments: Attachments::in_notebook(std::path::Path::new("")),
+            credentials: KeptCredentials::default(),
+            damage: Vec::new(),
+        };
+        let (inbox, mut asked) = mpsc::channel(1);
+        let session = Session::new("main", files, inbox, BlockingPool::start().unwrap());
+        for _ in 0..3 {
+            assert!(session.read(|_| ()).now_or_never().is_none(), "nobody answers");
+        }
+        for _ in 0..3 {
+            assert!(matches!(asked.recv().await, Some(Ask::Read(_))));
+        }
     }
 }

@@ -1,8 +1,7 @@
 //! Handlers that send a command to a notebook, return a whole notebook, or list a state's
 //! variables.
 
-use crate::http::app_state::{AppState, WHOLE_TIMEOUT, detached};
-use crate::http::authorize::send;
+use crate::http::app_state::{AppState, WHOLE_TIMEOUT};
 use crate::http::error::ErrorBody;
 use crate::http::held_body::json_with;
 use crate::http::request::{Caller, Json, PathParams};
@@ -84,7 +83,7 @@ pub(crate) async fn command(
     let session = AppState::notebook(&app, path.get(0)).await?;
     let permit = app.long_answer_for(caller.access()?, &command).await?;
     let reply = match app.authorize(caller.access()?, command) {
-        Ok(command) => send(&session, command).await?,
+        Ok(command) => session.ask(command).await?,
         Err(refused) => Reply::Refused(refused),
     };
     let status = match &reply {
@@ -123,15 +122,12 @@ pub(crate) async fn batch(
         None => None,
     };
     let commands: Vec<_> = commands.into_iter().map(|command| app.authorize(access, command)).collect();
-    detached(async move {
-        let replies = join_all(commands.into_iter().map(async |command| match command {
-            Ok(command) => send(&session, command).await,
-            Err(refused) => Ok(Reply::Refused(refused)),
-        }));
-        let replies = replies.await.into_iter().collect::<Result<_, _>>()?;
-        json_with(StatusCode::OK, &Replies { replies }, permit)
-    })
-    .await
+    let replies = join_all(commands.into_iter().map(async |command| match command {
+        Ok(command) => session.ask(command).await,
+        Err(refused) => Ok(Reply::Refused(refused)),
+    }));
+    let replies = replies.await.into_iter().collect::<Result<_, _>>()?;
+    json_with(StatusCode::OK, &Replies { replies }, permit)
 }
 
 /// Lists a state's variables.

@@ -1,7 +1,7 @@
 //! `POST /api/states/{name}/merge`: takes variables of another state into a new child of a state.
 
 use crate::http::app_state::AppState;
-use crate::http::authorize::{clean_up, send_then, unexpected};
+use crate::http::authorize::{clean_up, unexpected};
 use crate::http::error::ErrorBody;
 use crate::http::request::{Caller, Json, PathParams};
 use crate::notebook::{
@@ -108,7 +108,7 @@ pub(crate) async fn merge(
         let take = notebook.run(&of_run).and_then(|run| Take::read(&run.code)).map(|(_, take)| take);
         (reply, take.unwrap_or_default())
     };
-    match send_then(&app.start, command, read).await? {
+    match app.start.ask_then(command, read).await? {
         (Reply::MergePlanned { plan, refusal }, _) => Ok(HttpResponse::Ok().json(Planned { plan, refusal })),
         (
             Reply::Ended(Ended {

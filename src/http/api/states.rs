@@ -3,7 +3,7 @@
 
 use crate::clock::now_ms;
 use crate::http::app_state::AppState;
-use crate::http::authorize::{find_state, send_then, unexpected};
+use crate::http::authorize::{find_state, unexpected};
 use crate::http::compat::{self, Executed};
 use crate::http::error::ErrorBody;
 use crate::http::request::{Caller, Json, MaybeJson, NoBody, PathParams};
@@ -372,7 +372,7 @@ async fn changed(
     let read = move |notebook: &Notebook, reply| {
         (reply, notebook.find(&name).map(|state| StateSummary::of(notebook, state)))
     };
-    match send_then(&app.start, command, read).await? {
+    match app.start.ask_then(command, read).await? {
         (Reply::Done, Some(state)) => Ok(HttpResponse::Ok().json(state)),
         (Reply::Done, None) => Err(Problem::not_found("find the state", "it was deleted in the meantime")),
         (other, _) => Err(unexpected(other)),

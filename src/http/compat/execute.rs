@@ -2,7 +2,7 @@
 
 use crate::http::app_state::AppState;
 use crate::http::auth::Access;
-use crate::http::authorize::{send_then, unexpected};
+use crate::http::authorize::unexpected;
 use crate::http::error::ErrorBody;
 use crate::http::request::{Caller, Json};
 use crate::notebook::{
@@ -132,7 +132,7 @@ pub(crate) async fn ended_run(
         }
         reply => (reply, None),
     };
-    match send_then(&app.start, command, read).await? {
+    match app.start.ask_then(command, read).await? {
         (Reply::Ended(Ended { exec_id, error: Some(error), .. }), _)
             if error.cause == Some(Cause::ForkRefused) =>
         {

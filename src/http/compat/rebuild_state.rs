@@ -2,7 +2,7 @@
 
 use super::digests::{Groups, groups};
 use crate::http::app_state::AppState;
-use crate::http::authorize::{clean_up, find_state, send, unexpected};
+use crate::http::authorize::{clean_up, find_state, unexpected};
 use crate::http::error::ErrorBody;
 use crate::http::request::{Caller, Json};
 use crate::notebook::{Base, Command, Ended, ExecId, Rebuild, Reply, Residency, RunSpec, RunStatus, State};
@@ -82,7 +82,7 @@ pub(crate) async fn rebuild_state(
         ..RunSpec::new(exec_id.clone(), code, Base::State(input.id))
     });
     let access = caller.access()?;
-    match send(&app.start, app.authorize(access, run)?).await? {
+    match app.start.ask(app.authorize(access, run)?).await? {
         Reply::Ended(Ended {
             status: RunStatus::Ok,
             state: Some(state),

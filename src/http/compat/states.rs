@@ -1,7 +1,7 @@
 //! `GET /states`, `GET` and `DELETE /states/{name}`, and `POST /reset`.
 
 use crate::http::app_state::AppState;
-use crate::http::authorize::{send, send_then, unexpected};
+use crate::http::authorize::unexpected;
 use crate::http::error::ErrorBody;
 use crate::http::held_body::json_with;
 use crate::http::request::{Caller, NoBody, PathParams};
@@ -105,7 +105,7 @@ pub(crate) async fn state(
     let command = app.authorize(caller.access()?, command)?;
     let wanted = name.clone();
     let read = move |notebook: &Notebook, reply| (reply, notebook.find(&wanted).map(|s| s.created_at));
-    match send_then(&app.start, command, read).await? {
+    match app.start.ask_then(command, read).await? {
         (Reply::Variables { variables }, Some(created_at)) => {
             json_with(StatusCode::OK, &StateView::new(name, created_at, variables), permit)
         }
@@ -129,7 +129,7 @@ pub(crate) async fn delete_state(
     let command = Command::DeleteState { state: StateRef::name(&name), subtree: false };
     // Not by `authorize`, because snapshot-kernel deletes `initial`, too.
     let command = Permitted::check(caller.access()?.scope, command)?;
-    match send(&app.start, command).await? {
+    match app.start.ask(command).await? {
         Reply::Done => Ok(HttpResponse::Ok().json(Deleted { deleted: name })),
         other => Err(unexpected(other)),
     }

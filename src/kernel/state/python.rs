@@ -2,11 +2,11 @@
 
 use super::channel::Channel;
 use super::package::PackageModule;
-use crate::kernel::protocol::{CellOrder, How, Remains};
+use crate::kernel::protocol::{CellOrder, Hazards, How, Remains};
 use crate::notebook::{Cause, Metric, RunError, Symbols, WidgetMessage};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use std::os::fd::RawFd;
 use std::path::Path;
 
@@ -20,8 +20,9 @@ pub(super) struct Shell {
 }
 
 /// How a cell ended, its number, and what it left behind if it raised.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
 pub(super) struct Ran {
+    #[serde(rename = "error", deserialize_with = "how")]
     pub(super) how: How,
     pub(super) exec_count: u32,
     pub(super) symbols: Option<Symbols>,
@@ -36,13 +37,8 @@ impl Ran {
     }
 }
 
-#[derive(Deserialize)]
-struct RanJson {
-    error: Option<RunError>,
-    exec_count: u32,
-    symbols: Option<Symbols>,
-    metric: Option<Metric>,
-    remains: Remains,
+fn how<'de, D: Deserializer<'de>>(error: D) -> Result<How, D::Error> {
+    Ok(Option::deserialize(error)?.map_or(How::Ok, How::Error))
 }
 
 impl Shell {
@@ -64,13 +60,8 @@ impl Shell {
     pub(super) fn run(&self, py: Python<'_>, cell: &CellOrder) -> Ran {
         let CellOrder { code, allow_stdin, report_symbols, metric, threads, .. } = cell;
         let arguments = (code, *allow_stdin, *report_symbols, metric.as_deref(), *threads);
-        match self.cells.call(py, "run", arguments) {
-            Ok(RanJson { error, exec_count, symbols, metric, remains }) => {
-                Ran { how: error.map_or(How::Ok, How::Error), exec_count, symbols, metric, remains }
-            }
-            // An interrupt arrived outside the shell.
-            Err(error) => failed(as_run_error(py, &error)),
-        }
+        // An error is an interrupt that arrived outside the shell.
+        self.cells.call(py, "run", arguments).unwrap_or_else(|error| failed(as_run_error(py, &error)))
     }
 
     /// Whether this process has the widget of a model.
@@ -93,15 +84,14 @@ impl Shell {
         let _ = self.cells.0.call_method0(py, "rehearse");
     }
 
-    /// What branches lack, whether this process may be forked at all, and whether part of its state
-    /// cannot be copied. If user code has broken what the search needs, all of it must be assumed.
-    pub(super) fn hazards(&self, py: Python<'_>) -> (Vec<String>, bool, bool) {
+    /// What branches lack. If user code has broken what the search needs, all of it must be assumed.
+    pub(super) fn hazards(&self, py: Python<'_>) -> Hazards {
         self.forks.call(py, "hazards", ()).unwrap_or_else(|error| {
             let warning = format!(
                 "Ratoon could not find out what does not survive in a branch ({error}), so branches come \
                  from the checkpoint"
             );
-            (vec![warning], false, true)
+            Hazards { warnings: vec![warning], forks: false, is_alone: true }
         })
     }
 

@@ -6,26 +6,12 @@ use super::process_exit::leave;
 use super::python::Ran;
 use super::{channel, children, freezable, report, robust_locks, sigint, threads};
 use crate::kernel::memory::MemoryUse;
-use crate::kernel::protocol::{CellOrder, How, Remains, Report, WidgetEnd};
+use crate::kernel::protocol::{CellOrder, CellReport, Hazards, How, Remains, Report, WidgetEnd};
 use crate::notebook::{Cause, RunError, StreamName, WidgetMessage};
 use pyo3::Python;
 
 /// The longest name of an error, in bytes.
 const MAX_ERROR_NAME_BYTES: usize = 200;
-
-/// What does not survive a fork of this process.
-struct Hazards {
-    warnings: Vec<String>,
-    may_fork: bool,
-    /// Whether part of the state exists in this process alone: threads, child processes.
-    is_alone: bool,
-}
-
-impl Hazards {
-    fn none(warnings: Vec<String>) -> Self {
-        Self { warnings, may_fork: true, is_alone: false }
-    }
-}
 
 impl KernelProcess {
     pub(super) fn run(&mut self, py: Python<'_>, cell: &CellOrder) {
@@ -37,7 +23,7 @@ impl KernelProcess {
                 metric: None,
                 remains: Remains::Nothing,
             };
-            return report_end(refused, Hazards::none(Vec::new()));
+            return report_end(refused, Hazards::only(Vec::new()));
         }
         if cell.has_memory_limit
             && let Some(memory) = MemoryUse::of(std::process::id().cast_signed())
@@ -60,10 +46,7 @@ impl KernelProcess {
         self.frozen_copy = FrozenCopy::Missing;
         self.interruptibly(py, |process| process.shell.handle_widget(py, message));
         match freezable::make_freezable() {
-            Ok(repairs) => {
-                let Hazards { warnings, may_fork, is_alone } = self.all_hazards(py, repairs);
-                WidgetEnd::Ran { warnings, forks: may_fork, is_alone }
-            }
+            Ok(repairs) => WidgetEnd::Ran(self.all_hazards(py, repairs)),
             Err(why) => WidgetEnd::Unfit { why },
         }
     }
@@ -96,27 +79,27 @@ impl KernelProcess {
 
     fn hazards(&self, py: Python<'_>, ran: &Ran, repairs: Vec<String>) -> Hazards {
         if !ran.can_be_a_state() {
-            return Hazards::none(repairs);
+            return Hazards::only(repairs);
         }
         self.all_hazards(py, repairs)
     }
 
     fn all_hazards(&self, py: Python<'_>, repairs: Vec<String>) -> Hazards {
-        let (mut warnings, mut may_fork, mut is_alone) = self.shell.hazards(py);
-        warnings.extend(repairs);
+        let mut all = self.shell.hazards(py);
+        all.warnings.extend(repairs);
         if let Some(warning) = threads::warning(|| self.shell.native_ids(py)) {
-            warnings.push(warning);
-            (may_fork, is_alone) = (false, true);
+            all.warnings.push(warning);
+            (all.forks, all.is_alone) = (false, true);
         }
         if let Some(warning) = robust_locks::warning() {
-            warnings.push(warning);
-            (may_fork, is_alone) = (false, true);
+            all.warnings.push(warning);
+            (all.forks, all.is_alone) = (false, true);
         }
         if let Some(warning) = children::warning(&self.forked) {
-            warnings.push(warning);
-            is_alone = true;
+            all.warnings.push(warning);
+            all.is_alone = true;
         }
-        Hazards { warnings, may_fork, is_alone }
+        all
     }
 }
 
@@ -137,7 +120,6 @@ fn repair_or_refuse(ran: &mut Ran) -> Vec<String> {
 
 fn report_end(ran: Ran, hazards: Hazards) {
     let Ran { mut how, exec_count, remains, symbols, metric } = ran;
-    let Hazards { warnings, may_fork, is_alone } = hazards;
     if let How::Error(RunError { ename, .. }) = &mut how {
         ename.truncate(ename.floor_char_boundary(MAX_ERROR_NAME_BYTES));
     }
@@ -147,5 +129,5 @@ fn report_end(ran: Ran, hazards: Hazards) {
     if let (How::Ok, Some(metric)) = (&how, metric) {
         report::send(&Report::Metric(metric));
     }
-    report::send(&Report::Ended { how, exec_count, warnings, forks: may_fork, is_alone, remains });
+    report::send(&Report::Ended { how, report: CellReport { exec_count, hazards }, remains });
 }

@@ -44,17 +44,6 @@ use std::time::Instant;
 use strays::{HeadFiles, Moment};
 use tokio::sync::mpsc;
 
-/// The order to run a cell on a head.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunOrder {
-    /// The run's id, for the log.
-    pub exec_id: ExecId,
-    /// The cell.
-    pub cell: CellOrder,
-    /// Variables of other states, each with the process that sends them.
-    pub deliveries: Vec<(Delivery, Option<ProcId>)>,
-}
-
 /// The processes of one notebook. Their events arrive at the inbox given to `new`.
 #[derive(Debug)]
 pub struct Tree {
@@ -118,13 +107,19 @@ impl Tree {
         }
     }
 
-    /// Runs a cell on a head.
-    pub fn run(&mut self, head: ProcId, order: RunOrder) {
+    /// Runs a cell on a head. `exec_id` is the run's, for the log. `deliveries`: variables of other
+    /// states, each with the process that sends them.
+    pub fn run(
+        &mut self,
+        head: ProcId,
+        exec_id: &ExecId,
+        cell: CellOrder,
+        deliveries: Vec<(Delivery, Option<ProcId>)>,
+    ) {
         self.wake(head);
         if let Some(record) = self.heads.get_mut(&head) {
             record.run_started = Moment::now();
         }
-        let RunOrder { exec_id, cell, deliveries } = order;
         tracing::debug!(process = head.0, run = %exec_id, "a process runs a cell");
         let mut pipes = Vec::new();
         for (delivery, sender) in &deliveries {

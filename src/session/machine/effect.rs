@@ -1,7 +1,6 @@
 //! What the machine wants done (`Effect`), and the alarms that it sets.
 
-use crate::kernel::Wanted;
-use crate::kernel::{Load, ProcId, Question, ReadyPython, Role, RunOrder};
+use crate::kernel::{CellOrder, Delivery, Load, ProcId, Question, ReadyPython, Role, Wanted};
 use crate::notebook::{Checkpoint, Dispatch, Event, ExecId, Reply, StateId, WidgetMessage};
 use std::time::Duration;
 
@@ -29,8 +28,8 @@ pub(in crate::session) enum Effect {
     Send { from: ProcId, child: ProcId, wanted: Wanted },
     /// Make a process fork a child.
     Fork { from: ProcId, child: ProcId, role: Role, load: Option<Load> },
-    /// Run a cell on a head.
-    Run { head: ProcId, order: RunOrder },
+    /// Run a cell on a head. Each variable of another state comes from a process.
+    Run { head: ProcId, exec_id: ExecId, cell: CellOrder, deliveries: Vec<(Delivery, Option<ProcId>)> },
     /// Ask a process to complete code or to describe an object.
     Question { process: ProcId, number: u64, question: Question },
     /// Send the text that the user typed to a head.

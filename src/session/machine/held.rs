@@ -11,9 +11,9 @@
 
 use super::core::{Core, FollowUp, not_found};
 use super::effect::{Alarm, Effect};
-use super::outcome::{CellReport, exit_in_words};
+use super::outcome::exit_in_words;
 use super::runs::{Runs, ended_reply, publish_end};
-use crate::kernel::{Exit, ProcId};
+use crate::kernel::{CellReport, Exit, ProcId};
 use crate::notebook::{DraftId, ExecId, Live, Reply, Residency, Run, RunStatus, StateId};
 use crate::problem::{Kind, Problem};
 use std::collections::BTreeMap;

@@ -64,7 +64,6 @@ use self::lifecycle::refreeze::{refreeze_at, retire, widget_handled, widgets_are
 use self::lifecycle::removal::{drop_attempt, empty_trash, restore};
 use self::lifecycle::settle::{answer_merge, ask_run, serve_backlog, settle};
 use self::lifecycle::sweeping::{collapse, delete_sweep, serve_sweeps, stop_sweep};
-use self::outcome::CellReport;
 use self::parts::Parts;
 pub(super) use self::presence::{Standing, Visitor};
 pub(super) use self::runs::RunMemory;
@@ -343,9 +342,7 @@ fn reported(parts: &mut Parts, process: ProcId, report: Report) {
         Report::Ask(prompt) => outputs::prompt(core, process, Some(prompt)),
         Report::Symbols(symbols) => runs::note_symbols(core, process, symbols),
         Report::Metric(metric) => runs::note_metric(core, process, metric),
-        Report::Ended { how, exec_count, warnings, forks, is_alone, remains } => {
-            ended(parts, process, how, CellReport { exec_count, warnings, forks, is_alone }, remains)
-        }
+        Report::Ended { how, report, remains } => ended(parts, process, how, report, remains),
         Report::Shared(warnings) => lifecycle::hangs::shared(core, process, warnings),
         Report::Variables(variables) => parts.listings.listed(core, process, variables),
         Report::Digested(digests) => parts.listings.digested(core, process, digests),

@@ -1,4 +1,4 @@
-//! Why runs fail, and what a head reports when its cell has ended.
+//! Why runs fail.
 
 use crate::kernel::Exit;
 use crate::notebook::{Cause, RunError};
@@ -20,19 +20,6 @@ pub(super) fn fork_failed(why: &str) -> RunError {
 pub(super) fn fork_refused(why: &str) -> RunError {
     let why = format!("{why}. Nothing has run: end other cells or programs, then try again");
     RunError::of(Cause::ForkRefused, why)
-}
-
-/// A head's report when its cell has ended.
-#[derive(Debug, Default)]
-pub(super) struct CellReport {
-    /// The number in `In[n]` of the cell.
-    pub(super) exec_count: u32,
-    /// Warnings for users about what branches of the state lose.
-    pub(super) warnings: Vec<String>,
-    /// Whether branches of the state may be forked from its process.
-    pub(super) forks: bool,
-    /// Whether part of the state exists only in the head's process, such as threads.
-    pub(super) is_alone: bool,
 }
 
 /// The error of a run that was interrupted.

@@ -8,11 +8,10 @@
 use super::core::{Core, FollowUp, not_found};
 use super::duty::{Doing, Duty};
 use super::effect::{Effect, Killed, Ticket};
-use super::outcome::CellReport;
 use super::processes::Origin;
 use super::timeouts::READY_TIMEOUT;
 use super::transfers;
-use crate::kernel::{CellOrder, How, ProcId, Remains, RunOrder};
+use crate::kernel::{CellOrder, Hazards, How, ProcId, Remains};
 use crate::notebook::{
     Cause, Checkpoint, ExecId, Live, Reply, Residency, RestoredFrom, RunError, Saving, State, StateId,
     other_state,
@@ -132,8 +131,7 @@ impl Replays {
         }
         let exec_id = replay_id(target);
         let deliveries = transfers::deliveries(core, None, &exec_id, &code);
-        let order = RunOrder { exec_id, cell: CellOrder::new(code), deliveries };
-        core.emit(Effect::Run { head, order });
+        core.emit(Effect::Run { head, exec_id, cell: CellOrder::new(code), deliveries });
     }
 
     /// Continues a replay after one of its cells has ended.
@@ -142,7 +140,7 @@ impl Replays {
         core: &mut Core,
         target: &StateId,
         how: How,
-        report: CellReport,
+        hazards: Hazards,
         remains: &Remains,
     ) {
         let Some(replay) = self.all.get(target) else { return };
@@ -159,7 +157,7 @@ impl Replays {
                 return self.failed(core, target, &why);
             }
         }
-        let is_there = self.restored(core, head, &step, report);
+        let is_there = self.restored(core, head, &step, hazards);
         let Some(replay) = self.all.get_mut(target) else { return };
         replay.done += 1;
         let (done, total) = (replay.done, replay.steps.len());
@@ -186,7 +184,7 @@ impl Replays {
     /// Handles a replaying head that has reached a state. Makes the state's frozen process, unless
     /// another replay has restored the state in the meantime: other heads may wait to be forked
     /// from the existing process. Returns whether the state was restored already.
-    fn restored(&mut self, core: &mut Core, head: ProcId, id: &StateId, report: CellReport) -> bool {
+    fn restored(&mut self, core: &mut Core, head: ProcId, id: &StateId, hazards: Hazards) -> bool {
         core.processes.move_to(head, id);
         let is_foreign = |c: &Checkpoint| !core.is_loadable(c);
         if core.notebook.state(id).and_then(|s| s.checkpoint.as_ref()).is_some_and(is_foreign) {
@@ -204,7 +202,7 @@ impl Replays {
             return is_there;
         }
         (state.residency, state.restored_from) = (Residency::Freezing, Some(RestoredFrom::Replay));
-        (state.warnings, state.forks) = (report.warnings, report.forks);
+        (state.warnings, state.forks) = (hazards.warnings, hazards.forks);
         if core.due.is_broken(id) {
             state.saving = Saving::Idle;
         }

@@ -237,7 +237,7 @@ impl Widgets {
         self.flush_of(core, head);
         let Some((_, ticket)) = self.sent.remove(&number) else { return };
         let reply = match end {
-            WidgetEnd::Ran { .. } => Reply::Handled,
+            WidgetEnd::Ran(_) => Reply::Handled,
             WidgetEnd::Unknown => Reply::Refused(not_live("its process does not have this widget")),
             WidgetEnd::Unfit { why } => Reply::Refused(Problem::new(
                 Kind::Kernel,

@@ -7,8 +7,8 @@
 
 use super::core::Core;
 use super::effect::{Effect, Serial};
-use super::outcome::CellReport;
 use super::runs::Runs;
+use crate::kernel::{CellReport, Hazards};
 use crate::notebook::{
     Cause, Checkpoint, Dispatch, ExecId, Fact, Output, OutputChange, Residency, RunError, RunStatus,
     RunWorker, StateId, WorkerReport, WorkerResult, WorkerTask,
@@ -86,12 +86,8 @@ impl Workers {
         runs.note_duration(exec_id, duration_ms);
         let Some(left) = state else { return runs.end(core, exec_id, ending) };
         let partial = ending.is_err();
-        let report = CellReport {
-            exec_count: left.exec_count,
-            warnings: left.warnings,
-            forks: left.forks,
-            is_alone: false,
-        };
+        let hazards = Hazards { warnings: left.warnings, forks: left.forks, is_alone: false };
+        let report = CellReport { exec_count: left.exec_count, hazards };
         let Some(id) = runs.add_state(core, exec_id, report, partial, Residency::Replay) else {
             return runs.end(core, exec_id, ending);
         };

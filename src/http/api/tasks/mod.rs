@@ -6,7 +6,7 @@
 mod literal;
 
 use crate::http::app_state::AppState;
-use crate::http::authorize::{find_state, send_then, unexpected};
+use crate::http::authorize::{find_state, unexpected};
 use crate::http::error::ErrorBody;
 use crate::http::request::{Caller, Json, NoBody, PathParams, query_value};
 use crate::notebook::{Base, Command, Ended, ExecId, Notebook, Reply, RunSpec, StateId, TaskCheckpoint};
@@ -218,7 +218,7 @@ async fn bring_back(
     let command = app.authorize(caller.access()?, Command::Load { state: id.clone().into(), replay })?;
     let wanted = id.clone();
     let read = move |notebook: &Notebook, reply| (reply, notebook.state(&wanted).cloned());
-    match send_then(&app.start, command, read).await? {
+    match app.start.ask_then(command, read).await? {
         (Reply::Done, Some(state)) => Ok((state.id, state.name)),
         (Reply::Refused(refused), _) if refused.kind == Kind::NotFound => {
             let (why, how) = ("the state was deleted", "restore another version");

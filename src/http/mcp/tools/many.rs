@@ -1,7 +1,7 @@
 //! `run_many`: a sweep for a grid of values, and single runs for variants of a cell.
 
 use super::call::{Answer, Call, MAX_WAIT_S, OpenCall, POLL, new_run, word};
-use crate::http::authorize::{send, unexpected};
+use crate::http::authorize::unexpected;
 use crate::http::mcp::arguments::{ManyResult, RowResult, RunManyArguments};
 use crate::http::mcp::text::{Cursor, MAX_TEXT_CHARS, cut, show};
 use crate::notebook::{
@@ -203,7 +203,7 @@ async fn run_variants(
                 if let Err(stopped) = agent.check_may_run() {
                     return Some(Err(stopped));
                 }
-                Some(send(&session, command).await)
+                Some(session.ask(command).await)
             }
         });
         each.buffered(at_once.max(1)).collect::<Vec<_>>().await

@@ -2,7 +2,7 @@
 
 use super::call::{Answer, Call, OpenCall, POLL, new_run, wait, word};
 use crate::http::app_state::detached;
-use crate::http::authorize::{send, unexpected};
+use crate::http::authorize::unexpected;
 use crate::http::mcp::arguments::{ReadRunArguments, RunArguments, RunResult};
 use crate::http::mcp::text::{Cursor, ShownOutputs, show};
 use crate::notebook::{
@@ -35,7 +35,7 @@ pub(super) async fn run(call: Call, arguments: RunArguments) -> Result<Answer, P
     let (app, access, session) = (call.app.clone(), call.access.clone(), call.session.clone());
     // Continues when this call no longer waits: the label belongs to the state, not to the call.
     let ended = detached(async move {
-        let reply = send(&session, command).await?;
+        let reply = session.ask(command).await?;
         if let (Reply::Ended(ended), Some(label)) = (&reply, arguments.label)
             && let Some(state) = ended.state.clone()
         {

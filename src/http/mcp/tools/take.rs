@@ -1,7 +1,7 @@
 //! `take` and `interrupt`.
 
 use super::call::{Answer, Call, new_run};
-use crate::http::authorize::{clean_up, send_then, unexpected};
+use crate::http::authorize::{clean_up, unexpected};
 use crate::http::mcp::arguments::{InterruptArguments, InterruptResult, TakeArguments, TakeResult};
 use crate::notebook::{
     Command, Ended, ExecId, MergeSpec, Notebook, Reply, RunStatus, StateRef, SweepId, SweepStatus, Take,
@@ -36,7 +36,7 @@ pub(super) async fn take(call: Call, arguments: TakeArguments) -> Result<Answer,
         let take = notebook.run(&id).and_then(|run| Take::read(&run.code)).map(|(_, take)| take);
         (reply, take.unwrap_or_default())
     };
-    let reply = send_then(&call.session, command, read).await;
+    let reply = call.session.ask_then(command, read).await;
     guard.finish();
     call.agent.remove_run(&exec_id);
     match reply? {

@@ -1,17 +1,18 @@
 //! How a run begins: which head runs its cell, or what the run waits for first.
 
 use super::refreeze::refreeze_at;
-use crate::kernel::ProcId;
+use crate::kernel::{CellOrder, ProcId};
 use crate::notebook::{Base, Cause, ExecId, Residency, RunError, StateId};
 use crate::session::machine::duty::Doing;
-use crate::session::machine::effect::Alarm;
+use crate::session::machine::effect::{Alarm, Effect};
 use crate::session::machine::outcome;
 use crate::session::machine::parts::Parts;
 use crate::session::machine::placement;
 use crate::session::machine::replay;
-use crate::session::machine::runs;
+use crate::session::machine::runs::{self, Request};
 use crate::session::machine::saving;
 use crate::session::machine::timeouts::BEGIN_TIMEOUT;
+use crate::session::machine::transfers;
 
 /// Begins a run, or makes it wait.
 pub(in crate::session::machine) fn begin(parts: &mut Parts, exec_id: &ExecId, state: &StateId) {
@@ -35,8 +36,28 @@ pub(in crate::session::machine) fn begin(parts: &mut Parts, exec_id: &ExecId, st
     }
     refreeze_at(parts, state);
     if let Some(head) = head_for(parts, exec_id, state) {
-        parts.runs.run_on(&mut parts.core, head, exec_id);
+        run_on(parts, head, exec_id);
     }
+}
+
+/// Orders a head to run the cell of a run.
+fn run_on(parts: &mut Parts, head: ProcId, exec_id: &ExecId) {
+    let core = &mut parts.core;
+    if core.is_loading(head) {
+        parts.runs.limit_time(core, exec_id);
+    }
+    let Some(Request { spec, memory_limit, .. }) = parts.runs.get(exec_id) else { return };
+    let cell = CellOrder {
+        allow_stdin: spec.allow_stdin,
+        has_memory_limit: memory_limit.is_some(),
+        report_symbols: spec.with_outputs,
+        metric: spec.metric.clone(),
+        threads: spec.threads,
+        ..CellOrder::new(spec.code.clone())
+    };
+    let deliveries =
+        transfers::deliveries(core, spec.passing.then_some(spec.reads.as_slice()), exec_id, &spec.code);
+    core.emit(Effect::Run { head, exec_id: exec_id.clone(), cell, deliveries });
 }
 
 /// Sends a run to the workers, once its state has a checkpoint.

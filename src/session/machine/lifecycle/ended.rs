@@ -1,11 +1,10 @@
 //! What happens when a cell has ended: its head freezes the new state, is held, or is killed.
 
 use super::sweeping::release_rows;
-use crate::kernel::{Exit, How, ProcId, Remains};
+use crate::kernel::{CellReport, Exit, How, ProcId, Remains};
 use crate::notebook::{ExecId, RunError};
 use crate::session::machine::effect::Effect;
 use crate::session::machine::held::NotHeld;
-use crate::session::machine::outcome::CellReport;
 use crate::session::machine::parts::Parts;
 
 /// Handles a head's report that its cell has ended.
@@ -18,7 +17,7 @@ pub(in crate::session::machine) fn ended(
 ) {
     parts.widgets.flush_of(&mut parts.core, head);
     if let Some(target) = parts.core.processes.replaying(head) {
-        return parts.replays.cell_ended(&mut parts.core, &target, how, report, &remains);
+        return parts.replays.cell_ended(&mut parts.core, &target, how, report.hazards, &remains);
     }
     let Some(exec_id) = parts.core.processes.run_of(head) else { return };
     if parts.core.processes.head(head).is_some_and(|h| h.is_killed) {

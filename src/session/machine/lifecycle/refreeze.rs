@@ -4,7 +4,7 @@
 //! process is out of date: the checkpoint, digests, fingerprints, and the forks that answer
 //! questions.
 
-use crate::kernel::{ProcId, WidgetEnd};
+use crate::kernel::{Hazards, ProcId, WidgetEnd};
 use crate::notebook::{Residency, StateId};
 use crate::problem::{Kind, Problem};
 use crate::session::machine::duty::Doing;
@@ -26,7 +26,7 @@ pub(in crate::session::machine) fn widget_handled(
 ) {
     parts.widgets.handled(&mut parts.core, head, number, &end);
     match end {
-        WidgetEnd::Ran { warnings, forks, is_alone } => {
+        WidgetEnd::Ran(Hazards { warnings, forks, is_alone }) => {
             let at = parts.core.processes.at(head).cloned();
             if let Some(head) = parts.core.processes.head_mut(head) {
                 head.is_needed = is_alone;

@@ -11,10 +11,10 @@ use self::watch::Watch;
 use super::core::{Core, FollowUp, not_found};
 use super::drafts;
 use super::effect::{Alarm, Effect, Serial, Ticket};
-use super::outcome::{self, CellReport};
+use super::outcome;
 use super::placement;
 use super::transfers;
-use crate::kernel::{CellOrder, ProcId, RunOrder};
+use crate::kernel::{CellReport, ProcId};
 use crate::notebook::{
     Asked, Base, Cause, Ended, ExecId, Fact, Metric, OnError, Output, Outputs, Place, Reply, Residency, Run,
     RunError, RunSpec, RunStatus, RunWorker, State, StateId, StateRef, Symbols, other_state,
@@ -205,25 +205,6 @@ impl Runs {
         }
     }
 
-    /// Orders a head to run the cell of a run.
-    pub(super) fn run_on(&self, core: &mut Core, head: ProcId, exec_id: &ExecId) {
-        if core.is_loading(head) {
-            self.limit_time(core, exec_id);
-        }
-        let Some(Request { spec, memory_limit, .. }) = self.get(exec_id) else { return };
-        let cell = CellOrder {
-            allow_stdin: spec.allow_stdin,
-            has_memory_limit: memory_limit.is_some(),
-            report_symbols: spec.with_outputs,
-            metric: spec.metric.clone(),
-            threads: spec.threads,
-            ..CellOrder::new(spec.code.clone())
-        };
-        let deliveries =
-            transfers::deliveries(core, spec.passing.then_some(spec.reads.as_slice()), exec_id, &spec.code);
-        core.emit(Effect::Run { head, order: RunOrder { exec_id: exec_id.clone(), cell, deliveries } });
-    }
-
     /// Notes that the cell of a head has begun.
     pub(super) fn started(&mut self, core: &mut Core, head: ProcId) {
         let Some(exec_id) = core.processes.begin_run(head) else { return };
@@ -270,7 +251,7 @@ impl Runs {
         partial: bool,
     ) -> Option<StateId> {
         if let Some(head) = core.processes.head_mut(head) {
-            head.is_needed = report.is_alone;
+            head.is_needed = report.hazards.is_alone;
         }
         let id = self.add_state(core, exec_id, report, partial, Residency::Freezing)?;
         core.uses.note(&id);
@@ -295,7 +276,8 @@ impl Runs {
         let id = StateId::new(core.new_id());
         let mut state = State::new(id.clone(), Some(parent.clone()), Some(exec_id.clone()), core.now_ms);
         state.name = name.unwrap_or(state.name);
-        (state.exec_count, state.warnings, state.forks) = (report.exec_count, report.warnings, report.forks);
+        let CellReport { exec_count, hazards } = report;
+        (state.exec_count, state.warnings, state.forks) = (exec_count, hazards.warnings, hazards.forks);
         (state.partial, state.taken_from, state.residency) = (partial, taken_from, residency);
         if let Some(renamed) = core.notebook.add_state(state.clone()) {
             core.publish_state(&renamed);

@@ -1,8 +1,8 @@
 //! Tests of checkpoints, of restoring states, and of small memory budgets.
 
 use super::{
-    Base, Budget, Contents, Effect, Ended, How, Input, Reply, Report, StateId, Ticket, machine_with, play,
-    play_within, run, state,
+    Base, Budget, Contents, Effect, Ended, How, Input, Reply, Report, StateId, Ticket, cell_report,
+    machine_with, play, play_within, run, state,
 };
 use expect_test::expect;
 
@@ -1504,14 +1504,7 @@ fn ready() -> Report {
 }
 
 fn ended() -> Report {
-    Report::Ended {
-        how: How::Ok,
-        exec_count: 1,
-        warnings: Vec::new(),
-        forks: true,
-        is_alone: false,
-        remains: Default::default(),
-    }
+    Report::Ended { how: How::Ok, report: cell_report(1), remains: Default::default() }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Tests that the cost of a cell does not grow with the number of states. The cost is the number of
 //! effects, and the number of states and runs that the machine visits.
 
-use super::{exec, machine_with, run};
+use super::{cell_report, exec, machine_with, run};
 use crate::kernel::{Contents, How, ProcId, Remains, Report, Role};
 use crate::notebook::{Base, Checkpoint, Form, SEEN, StateId};
 use crate::session::machine::{Alarm, Budget, Effect, Input, Machine, Ticket};
@@ -65,14 +65,7 @@ impl Chain {
             }
             Effect::Fork { child, .. } => vec![ready(child)],
             Effect::Run { head, .. } => {
-                let ended = Report::Ended {
-                    how: How::Ok,
-                    exec_count: 1,
-                    warnings: Vec::new(),
-                    forks: true,
-                    is_alone: false,
-                    remains: Remains::Nothing,
-                };
+                let ended = Report::Ended { how: How::Ok, report: cell_report(1), remains: Remains::Nothing };
                 vec![Input::Reported(head, Report::Started), Input::Reported(head, ended)]
             }
             Effect::Keep { state, checkpoint, .. } => vec![Input::Kept(state, Ok(checkpoint))],

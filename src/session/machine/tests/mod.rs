@@ -21,8 +21,8 @@ mod workers;
 use super::{Adopted, Alarm, Budget, Effect, Input, Machine, RunMemory, Serial, Standing, Ticket, Visitor};
 use crate::kernel::interpreter::Version;
 use crate::kernel::{
-    Contents, Delivery, Exit, Fingerprint, How, Hung, Introspected, MemoryUse, ProcId, ReadyPython, Remains,
-    Report, Seen, WidgetEnd,
+    CellReport, Contents, Delivery, Exit, Fingerprint, Hazards, How, Hung, Introspected, MemoryUse, ProcId,
+    ReadyPython, Remains, Report, Seen, WidgetEnd,
 };
 use crate::notebook::{
     Base, Cause, Changed, Checkpoint, Command, Digests, DiskStatus, Draft, DraftId, DraftKind, Ended, Event,
@@ -277,7 +277,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         [_, "widget", id] => reported(Report::Widget(parse_widget(id))),
         [_, "handled", number] => reported(Report::WidgetHandled {
             number: number.parse().expect("a number"),
-            end: WidgetEnd::Ran { warnings: Vec::new(), forks: true, is_alone: false },
+            end: WidgetEnd::Ran(Hazards::only(Vec::new())),
         }),
         [_, "lacks", number] => reported(Report::WidgetHandled {
             number: number.parse().expect("a number"),
@@ -441,10 +441,10 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         })),
         [_, "ok", "hangs"] => reported(Report::Ended {
             how: How::Ok,
-            exec_count: 1,
-            warnings: vec!["polars".into()],
-            forks: false,
-            is_alone: true,
+            report: CellReport {
+                exec_count: 1,
+                hazards: Hazards { warnings: vec!["polars".into()], forks: false, is_alone: true },
+            },
             remains: Remains::Nothing,
         }),
         [_, "runs", "Python", version] => reported(Report::Python { version: (*version).into() }),
@@ -485,28 +485,15 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         }
         [_, "clears"] => reported(Report::Clear { wait: false }),
         [_, "asks"] => reported(Report::Ask(Prompt { number: 1, text: "name?".into(), password: false })),
-        [_, "ok"] => reported(Report::Ended {
-            how: How::Ok,
-            exec_count: 1,
-            warnings: Vec::new(),
-            forks: true,
-            is_alone: false,
-            remains: Remains::Nothing,
-        }),
-        [_, "refuses"] => reported(Report::Ended {
-            how: How::Refused,
-            exec_count: 0,
-            warnings: Vec::new(),
-            forks: true,
-            is_alone: false,
-            remains: Remains::Nothing,
-        }),
+        [_, "ok"] => {
+            reported(Report::Ended { how: How::Ok, report: cell_report(1), remains: Remains::Nothing })
+        }
+        [_, "refuses"] => {
+            reported(Report::Ended { how: How::Refused, report: cell_report(0), remains: Remains::Nothing })
+        }
         [_, "raises", name, left @ ..] => reported(Report::Ended {
             how: How::Error(raised(name)),
-            exec_count: 1,
-            warnings: Vec::new(),
-            forks: true,
-            is_alone: false,
+            report: cell_report(1),
             remains: match left {
                 ["having", "set"] => Remains::Set,
                 ["at", "once"] => Remains::Unchanged,
@@ -563,6 +550,11 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         [_, "exits", code] => Input::Gone(proc(words[0]), Some(Exit::Code(code.parse().expect("a code")))),
         _ => panic!("what is {line:?}?"),
     }
+}
+
+/// The report of a cell whose state survives a fork.
+fn cell_report(exec_count: u32) -> CellReport {
+    CellReport { exec_count, hazards: Hazards::only(Vec::new()) }
 }
 
 fn memory(anonymous: &str, own: &str) -> MemoryUse {
@@ -641,14 +633,14 @@ fn effect_text(effect: &Effect) -> Option<String> {
             format!("p{} forks p{}, {}{load}", from.0, child.0, format!("{role:?}").to_lowercase())
         }
         Effect::Send { from, child, .. } => format!("p{} forks p{} to send", from.0, child.0),
-        Effect::Run { head, order } => {
+        Effect::Run { head, exec_id, deliveries, .. } => {
             let one = |(delivery, sender): &(Delivery, Option<ProcId>)| {
                 let sender = sender.map_or("nobody".into(), |p| format!("p{}", p.0));
                 format!(" {} of {} from {sender}", delivery.alias, delivery.state)
             };
-            let deliveries: Vec<_> = order.deliveries.iter().map(one).collect();
+            let deliveries: Vec<_> = deliveries.iter().map(one).collect();
             let with = if deliveries.is_empty() { "" } else { " with" };
-            format!("p{} runs {}{with}{}", head.0, order.exec_id, deliveries.join(","))
+            format!("p{} runs {}{with}{}", head.0, exec_id, deliveries.join(","))
         }
         Effect::Question { process, number, .. } => format!("p{} is asked {number}", process.0),
         Effect::Widget { head, message, .. } => format!("p{} gets a message for {}", head.0, message.model()),

@@ -9,7 +9,8 @@ use super::{
 };
 use crate::breadth::in_full;
 use crate::kernel::{
-    Contents, Exit, Fingerprint, How, Hung, Introspected, ProcId, Question, Remains, Report, Role, WidgetEnd,
+    CellReport, Contents, Exit, Fingerprint, Hazards, How, Hung, Introspected, ProcId, Question, Remains,
+    Report, Role, WidgetEnd,
 };
 use crate::notebook::{
     Base, Cause, Changed, Checkpoint, CodeParameters, Command, Digests, Ended, Event, ExecId, Fact, Form,
@@ -318,9 +319,9 @@ impl World {
         let end = match chance.below(6) {
             0 => WidgetEnd::Unknown,
             1 => WidgetEnd::Unfit { why: "chroot".into() },
-            n => WidgetEnd::Ran { warnings: Vec::new(), forks: n != 2, is_alone: false },
+            n => WidgetEnd::Ran(Hazards { forks: n != 2, ..Hazards::only(Vec::new()) }),
         };
-        if matches!(end, WidgetEnd::Ran { .. }) {
+        if matches!(end, WidgetEnd::Ran(_)) {
             self.ahead.insert(head);
         }
         Some(Input::Reported(head, Report::WidgetHandled { number, end }))
@@ -435,8 +436,9 @@ impl World {
                     [Remains::Nothing, Remains::Unchanged, Remains::Set, Remains::Unfit("chroot".into())]
                         [chance.below(4)]
                     .clone();
-                let (exec_count, warnings, is_alone) = (1, Vec::new(), false);
-                (Life::Waits, Report::Ended { how, exec_count, warnings, forks, is_alone, remains })
+                let hazards = Hazards { forks, ..Hazards::only(Vec::new()) };
+                let report = CellReport { exec_count: 1, hazards };
+                (Life::Waits, Report::Ended { how, report, remains })
             }
         };
         self.processes.insert(id, report.0);
