@@ -44,8 +44,8 @@ impl Sessions {
     /// Starts without open notebooks, and removes temporary files from the notebook directory. Must
     /// be called inside the tokio runtime in which the notebooks will run.
     pub fn new(launch: Launch, pythons: Pythons, config: NotebookConfig, threads: BlockingPool) -> Self {
-        store::sweep(&config.dir);
-        store::sweep_trash(&config.dir);
+        store::clean_up(&config.dir);
+        store::clean_up_trash(&config.dir);
         let (launch, pythons, config) = (Arc::new(launch), Arc::new(pythons), Arc::new(config));
         Self { launch, pythons, config, runtime: Handle::current(), threads, open: Arc::default() }
     }

@@ -38,10 +38,10 @@ pub use imported_file::read_imported_file;
 pub use key::InstallKey;
 pub use latest_time::LatestTime;
 pub use maintenance::{Checked, Trusting, Untrusted, check, gc};
-pub use notebook_dir::{NotebookInfo, create, duplicate, inspect, is_open, read, rename, sweep};
+pub use notebook_dir::{NotebookInfo, create, duplicate, inspect, is_open, read, rename, clean_up};
 pub use state_file::{Arrived, Export, StateFileError, read_state};
 pub use store_event::StoreEvent;
-pub use trash::{Discarded, Trashed, discard, find, list, purge, restore, sweep as sweep_trash};
+pub use trash::{Discarded, Trashed, discard, find, list, purge, restore, clean_up as clean_up_trash};
 
 use crate::blobs::Blobs;
 use crate::notebook::{DiskStatus, Fact, KeptCredentials, Notebook, Parts, WidgetMessage};

@@ -359,7 +359,7 @@ fn size(path: &Path) -> u64 {
 
 /// Removes notebooks whose creation or deletion was interrupted. Skips directories that another
 /// program has locked.
-pub fn sweep(parent: &Path) {
+pub fn clean_up(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let is_left = name.to_str().is_some_and(|name| name.starts_with(COMING) || name.starts_with(GOING));

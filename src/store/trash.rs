@@ -184,10 +184,10 @@ pub(super) fn prune(dir: &Path) {
 }
 
 /// Removes old entries, and directories that interrupted work has left in the trash.
-pub fn sweep(parent: &Path) {
+pub fn clean_up(parent: &Path) {
     let trash = parent.join(TRASH);
     if !trash.is_symlink() {
-        notebook_dir::sweep(&trash);
+        notebook_dir::clean_up(&trash);
     }
     prune(&parent.join("any.ratoon"));
 }

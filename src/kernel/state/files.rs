@@ -123,7 +123,7 @@ pub(super) fn reopen<'a>(files: impl IntoIterator<Item = &'a OpenFile>) {
     }
 }
 
-/// Opens again the files on which the state has a lock. The lock then belongs to the line of cells
+/// Opens again the files on which the state has a lock. The lock then belongs to the lineage
 /// alone, and ends when a later cell closes the file.
 pub(super) fn leave_locks(files: &[OpenFile]) {
     let locked = lose_their_lock(files);

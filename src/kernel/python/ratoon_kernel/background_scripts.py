@@ -1,8 +1,8 @@
 """Programs that `%%script --bg` runs in the background.
 
 IPython communicates with them in an event loop in a thread of its own. The thread does not exist in
-a branch, so what waits for this loop would wait for ever. The line that started a program continues
-to read it; a branch gets an error at once.
+a branch, so what waits for this loop would wait for ever. The lineage that started a program
+continues to read it; a branch gets an error at once.
 """
 
 from __future__ import annotations

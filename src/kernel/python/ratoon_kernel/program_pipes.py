@@ -1,9 +1,9 @@
 """Keeps branches from waiting for the output of a program that another branch reads.
 
 All branches of a state share the pipes of a program that a cell has started. What one branch reads,
-no other gets, and the others would wait, perhaps for ever. So the output belongs to the line that
-reads it first. A run of another line gets an error at once, as long as the process of the run that
-has read last exists.
+no other gets, and the others would wait, perhaps for ever. So the output belongs to the lineage
+that reads it first. A run of another lineage gets an error at once, as long as the process of the
+run that has read last exists.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ class _Reading:
         self.program = program
         # The run that has read last, in memory that all processes share. 0: none has.
         self.last = SharedNumber()
-        # The runs of this line that have read.
-        self.line: set[int] = set()
+        # The runs of this lineage that have read.
+        self.lineage: set[int] = set()
 
     def begin(self) -> None:
-        """Called before reading. Raises an error if the output belongs to another line."""
+        """Called before reading. Raises an error if the output belongs to another lineage."""
         run = _run()
         while (last := self.last.get()) != run:
-            if last and last not in self.line and began(last >> 32) is not None:
+            if last and last not in self.lineage and began(last >> 32) is not None:
                 raise OSError(
                     f"another branch reads the output of {self.program}, and what one branch reads"
                     " the others do not get: start the program again in this branch"
                 )
             if self.last.replace(last, run):
-                self.line.add(run)
+                self.lineage.add(run)
                 return
 
 

@@ -213,7 +213,7 @@ def _lose(connection: Any) -> None:
     sqlite3: Any = sys.modules["sqlite3"]
     why = (
         f"a transaction of this connection to {_file_of(connection)} was open when the state was"
-        " kept, and belongs to the line of cells that continues it: connect again in this branch,"
+        " kept, and belongs to the lineage that continues it: connect again in this branch,"
         " or commit before you branch"
     )
     _lost.append(connection)
