@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { nightly, openBrowser } from './browser.mjs';
 import { branches } from './fixture.mjs';
+import { notebook } from './graph-fixture.mjs';
 import { start } from './mock.mjs';
 import { openPage } from './pages.mjs';
 
@@ -14,8 +15,8 @@ let browser;
 before(async () => (browser = await openBrowser()));
 after(() => browser?.close());
 
-async function open(t, options, hash = '') {
-    const server = await start(0, branches());
+async function open(t, options, hash = '', of = branches()) {
+    const server = await start(0, of);
     t.after(() => server.stop());
     const page = await openPage(browser, options);
     t.after(() => page.context().close());
@@ -115,6 +116,31 @@ test('on a touch screen controls are at least 44 px, and a tap on a cell shows i
     assert.deepEqual(small, []);
     await cell.getByLabel('Cell actions').tap();
     assert.ok((await page.locator('[role="menuitem"]').first().boundingBox()).height >= 44);
+});
+
+test('the tools of a cell cover neither its tabs nor the button beside them', async (t) => {
+    const versions = [1, 2, 3, 4, 5, 6].map((n) => [`s${n}`, 'base', `model = fit(depth=${n})`]);
+    const of = notebook([['base', 'initial', 'x = 1'], ...versions]);
+    for (const options of [
+        { viewport: { width: 1024, height: 768 } },
+        { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true },
+    ]) {
+        const page = await open(t, options, '', of);
+        const cell = page.locator('.cell').nth(1);
+        if (options.hasTouch) await cell.locator('.rail').tap();
+        else await cell.hover();
+        await cell.locator('.tools').waitFor();
+        const covered = await cell.locator('.branch-tabs').evaluate((tabs) => {
+            const tools = tabs.closest('.cell').querySelector('.tools').getBoundingClientRect();
+            return [...tabs.querySelectorAll('[role="tablist"], .text-button')]
+                .map((one) => [one.textContent, one.getBoundingClientRect()])
+                .filter(
+                    ([, one]) => one.right > tools.left && one.bottom > tools.top && one.top < tools.bottom,
+                )
+                .map(([text]) => text);
+        });
+        assert.deepEqual(covered, []);
+    }
 });
 
 test('on a touch screen a cell can be inserted between two cells', nightly(), async (t) => {

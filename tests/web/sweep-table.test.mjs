@@ -305,7 +305,7 @@ const FOUND = {
 };
 const plan = (form, known = {}) => {
     const whole = { ...EMPTY, ...form };
-    return planOf(fieldsOf(FOUND, whole), whole, { cell: 'In[3]', lastMs: null, ...known });
+    return planOf(fieldsOf(FOUND, whole), whole, { cell: 'cell 3', lastMs: null, ...known });
 };
 
 test('the form becomes a command and one sentence', () => {
@@ -315,7 +315,7 @@ test('the form becomes a command and one sentence', () => {
         { lastMs: 6600 },
     );
     assert.equal(rows, 12);
-    assert.equal(sentence, '12 branches of In[3], two at a time; about 40 s.');
+    assert.equal(sentence, '12 branches of cell 3, two at a time; about 40 s.');
     const code = (text) => ({ code: text });
     assert.deepEqual(spec, {
         grid: { lr: ['0.01', '0.1', '1'].map(code), depth: ['1', '2', '3', '4'].map(code) },
@@ -324,12 +324,12 @@ test('the form becomes a command and one sentence', () => {
         parallel: 2,
         keep: 3,
     });
-    assert.equal(plan({ values }).sentence, '12 branches of In[3], as many at a time as there are cores.');
+    assert.equal(plan({ values }).sentence, '12 branches of cell 3, as many at a time as there are cores.');
     assert.equal(
         plan({ values: { kind: 'adam, sgd' }, parallel: '9' }, { lastMs: 2000 }).sentence,
-        '2 branches of In[3], two at a time; about 2.0 s.',
+        '2 branches of cell 3, two at a time; about 2.0 s.',
     );
-    assert.equal(plan({ values: { lr: '5' } }).sentence, 'One branch of In[3].');
+    assert.equal(plan({ values: { lr: '5' } }).sentence, 'One branch of cell 3.');
     assert.deepEqual(plan({ values: { kind: 'adam, sgd' } }).spec.grid, {
         kind: [code("'adam'"), code("'sgd'")],
     });

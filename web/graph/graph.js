@@ -282,6 +282,7 @@ export class Graph extends Component {
         const { box } = this;
         if (!box) return;
         const top = Math.floor(box.scrollTop / (STEP * ROW)) * STEP * ROW;
+        this.hover.scrolled();
         if (this.state.card && !this.wantsCard && !document.activeElement?.closest('.node-card'))
             this.hideCard();
         if (top === this.top) return;

@@ -19,6 +19,8 @@ export class HoverTracker {
         /** @type {ReturnType<typeof setTimeout> | undefined} */
         this.timer = undefined;
         this.row = -1;
+        /** Whether the timer opens the card of the row under the pointer. */
+        this.rests = false;
         /** The row clicked last. The card of this row stays closed until the pointer leaves it. */
         this.hushed = -1;
         /** Whether the last touch was a long press, so that the graph ignores the next click. */
@@ -28,12 +30,19 @@ export class HoverTracker {
 
     /** @param {() => void} what @param {number} ms */
     #later(what, ms) {
-        clearTimeout(this.timer);
+        this.stop();
         this.timer = setTimeout(what, ms);
     }
 
     stop() {
         clearTimeout(this.timer);
+        this.rests = false;
+    }
+
+    /** Called when the rows scroll: the row that was under the pointer is elsewhere. */
+    scrolled() {
+        this.row = -1;
+        if (this.rests) this.stop();
     }
 
     /**
@@ -51,8 +60,10 @@ export class HoverTracker {
         this.row = row;
         if (row !== this.hushed) this.hushed = -1;
         if (row < 0) this.left(event);
-        else if (row !== this.hushed)
+        else if (row !== this.hushed) {
             this.#later(() => this.card.show(row), this.card.isShown() ? NEXT : REST);
+            this.rests = true;
+        }
     }
 
     /** @param {string} at */

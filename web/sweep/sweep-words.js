@@ -122,7 +122,7 @@ export const FORM_WORDS = Object.freeze({
     start: 'Start',
     starting: 'Starting…',
     thisCell: 'this cell',
-    cell: (/** @type {number} */ n) => `In[${n}]`,
+    cell: (/** @type {number} */ n) => `cell ${n}`,
 });
 
 export const TABLE_WORDS = Object.freeze({
