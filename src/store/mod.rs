@@ -38,10 +38,10 @@ pub use imported_file::read_imported_file;
 pub use key::InstallKey;
 pub use latest_time::LatestTime;
 pub use maintenance::{Checked, Trusting, Untrusted, check, gc};
-pub use notebook_dir::{NotebookInfo, create, duplicate, inspect, is_open, read, rename, clean_up};
+pub use notebook_dir::{NotebookInfo, clean_up, create, duplicate, inspect, is_open, read, rename};
 pub use state_file::{Arrived, Export, StateFileError, read_state};
 pub use store_event::StoreEvent;
-pub use trash::{Discarded, Trashed, discard, find, list, purge, restore, clean_up as clean_up_trash};
+pub use trash::{Discarded, Trashed, clean_up as clean_up_trash, discard, find, list, purge, restore};
 
 use crate::blobs::Blobs;
 use crate::notebook::{DiskStatus, Fact, KeptCredentials, Notebook, Parts, WidgetMessage};

@@ -12,8 +12,8 @@ use super::tables::{
 };
 use crate::blobs::Blobs;
 use crate::notebook::{
-    Changes, Draft, DraftId, ExecId, Fact, ImportedFile, Outputs, Parts, PlacedDraft, Residency, Run, State,
-    StateId, TaskCheckpoint, WidgetMessage,
+    Base, Changes, Draft, DraftId, ExecId, Fact, ImportedFile, Outputs, Parts, PlacedDraft, Residency, Run,
+    State, StateId, TaskCheckpoint, WidgetMessage,
 };
 use crate::store::Notebook;
 use serde::Serialize;
@@ -158,10 +158,25 @@ impl Writer {
                 states.iter().try_for_each(|state| self.remove_state(state))
             }
             Fact::Removed { states, runs, deleted_at: Some(at) } => {
-                for run in runs {
-                    self.change_run(run, |run| run.deleted_at = Some(*at))?;
+                // What ran against a state that was deleted earlier returns together with it.
+                let mut state_times = HashMap::new();
+                for state in states {
+                    state_times.insert(state, self.mark_deleted(state, *at)?);
                 }
-                states.iter().try_for_each(|state| self.mark_deleted(state, *at))
+                let mut run_times = HashMap::new();
+                for id in runs {
+                    self.change_run(id, |run| {
+                        let known = match &run.on {
+                            Base::State(state) => state_times.get(state),
+                            Base::Run(earlier) => run_times.get(earlier),
+                            Base::Name(_) => None,
+                        };
+                        let deleted_at = known.copied().unwrap_or(*at);
+                        run.deleted_at = Some(deleted_at);
+                        run_times.insert(id, deleted_at);
+                    })?;
+                }
+                Ok(())
             }
             Fact::Restored { states, runs } => {
                 for run in runs {
@@ -344,16 +359,16 @@ impl Writer {
     }
 
     /// Marks a state as deleted, unless it is. Its checkpoint and drafts stay until it is purged.
-    fn mark_deleted(&mut self, id: &StateId, at: f64) -> Result<(), Fault> {
-        let Some(mut row) = self.tables.get(&STATES, &[id.as_str().into()])? else { return Ok(()) };
+    /// Returns the time of its deletion.
+    fn mark_deleted(&mut self, id: &StateId, at: f64) -> Result<f64, Fault> {
+        let Some(mut row) = self.tables.get(&STATES, &[id.as_str().into()])? else { return Ok(at) };
         let mut body: StoredState = serde_json::from_str(row[6].text().unwrap_or_default())?;
-        if body.deleted_at.is_none() {
-            body.deleted_at = Some(at);
-            row[4] = 1.into();
-            row[6] = serde_json::to_string(&body)?.into();
-            self.tables.put(&STATES, &row)?;
-        }
-        self.tables.remove(&NAMES, "state", id.as_str())
+        let deleted_at = *body.deleted_at.get_or_insert(at);
+        row[4] = 1.into();
+        row[6] = serde_json::to_string(&body)?.into();
+        self.tables.put(&STATES, &row)?;
+        self.tables.remove(&NAMES, "state", id.as_str())?;
+        Ok(deleted_at)
     }
 
     fn changes(&mut self, id: &StateId, changes: &Changes) -> Result<(), Fault> {

@@ -240,3 +240,64 @@ fn what_was_deleted_together_is_restored_together_also_after_a_kill() {
     assert_eq!(command(&server, "main", json!({"do": "empty_trash"})).status, 200);
     assert_eq!((deleted(&server), restore_deleted(&server, second.state()).status), (json!([]), 404));
 }
+
+/// The ids of the states and the codes of the failed runs of each deletion, newest first.
+fn deletions(server: &TestServer) -> Value {
+    let of = |one: &Value, list: &str, key: &str| -> Vec<Value> {
+        one[list].as_array().unwrap().iter().map(|item| item[key].clone()).collect()
+    };
+    let all = deleted(server);
+    let each = all.as_array().unwrap().iter();
+    each.map(|one| json!([of(one, "states", "id"), of(one, "runs", "code")])).collect()
+}
+
+fn delete(server: &TestServer, state: &str) {
+    assert_eq!(command(server, "main", json!({"do": "delete_state", "state": state})).status, 200);
+}
+
+#[test]
+fn what_ran_against_a_deleted_state_stays_with_it_after_a_restart() {
+    let mut server = TestServer::fresh();
+    let first = server.run("initial", "a = 1");
+    let second = server.run(first.state(), "b = 1");
+    server.run(first.state(), "1/0");
+    delete(&server, first.state());
+    delete(&server, second.state());
+    let before = deletions(&server);
+    assert_eq!(before, json!([[[second.state()], []], [[first.state()], ["1/0"]]]));
+    server.restart();
+    assert_eq!(deletions(&server), before);
+}
+
+#[test]
+fn a_failed_run_that_was_restored_stays_so_after_a_restart() {
+    let mut server = TestServer::fresh();
+    let state = server.run("initial", "a = 1");
+    let failed = json!({"exec_id": "failed", "state_name": state.state(), "code": "1/0"});
+    assert_eq!(post(&server, "/execute", failed).status, 200);
+    assert_eq!(command(&server, "main", json!({"do": "drop_attempt", "exec_id": "failed"})).status, 200);
+    delete(&server, state.state());
+    assert_eq!(restore_deleted(&server, "failed").status, 200);
+    let runs = |server: &TestServer| essence(&snapshot(server, "main"))["runs"].clone();
+    let before = (runs(&server), deletions(&server));
+    assert_eq!(before.1, json!([[[state.state()], []]]));
+    assert!(before.0.to_string().contains("1/0"));
+    server.restart();
+    assert_eq!((runs(&server), deletions(&server)), before);
+}
+
+#[test]
+fn the_request_of_a_deleted_run_is_refused_and_deletes_nothing_for_good() {
+    let server = TestServer::start();
+    let request = json!({"exec_id": "run-1", "state_name": "initial", "code": "a = 1"});
+    let state = post(&server, "/execute", request.clone()).json()["state_name"].clone();
+    let state = state.as_str().unwrap();
+    server.run(state, "b = 'hours of work'");
+    let all = json!({"do": "delete_state", "state": state, "subtree": true});
+    assert_eq!(command(&server, "main", all).status, 200);
+    let before = deletions(&server);
+    let refused = post(&server, "/execute", request);
+    assert_eq!(refused.status, 409, "{}", refused.text());
+    assert!(refused.text().contains("was deleted"), "{}", refused.text());
+    assert_eq!(deletions(&server), before);
+}

@@ -138,14 +138,14 @@ impl Trash {
 }
 
 impl Notebook {
-    /// Moves deleted states that no living state needs, and deleted runs, into the trash. Called
-    /// when a notebook has been loaded: on disk, they are among the others.
+    /// Moves deleted states that no living state and no run needs, and deleted runs, into the trash.
+    /// Called when a notebook has been loaded: on disk, they are among the others.
     pub(super) fn sort_out_trash(&mut self) {
         let mut there: IndexSet<StateId> = IndexSet::from([StateId::root()]);
-        let open = self.runs.values().filter(|run| !run.status.has_ended());
+        let attempts = self.runs.values().filter(|run| run.state.is_none() && run.deleted_at.is_none());
         let living = self.states.values().filter(|state| state.residency != Residency::Deleted);
         let tips =
-            living.map(|state| state.id.clone()).chain(open.filter_map(|run| base_of(&run.on)).cloned());
+            living.map(|state| state.id.clone()).chain(attempts.filter_map(|run| base_of(&run.on)).cloned());
         for tip in tips.collect::<Vec<_>>() {
             for state in self.ancestry(&tip) {
                 if !there.insert(state.id.clone()) {
@@ -162,12 +162,11 @@ impl Notebook {
             to.insert(id, state);
         }
         for (id, mut run) in std::mem::take(&mut self.runs) {
-            let owner = run.state.as_ref().or(base_of(&run.on));
-            let deleted_with = owner.and_then(|id| self.trash.states.get(id)).and_then(|s| s.deleted_at);
-            run.deleted_at = match &run.state {
-                Some(_) => deleted_with,
-                None => run.deleted_at.or(deleted_with),
-            };
+            let deleted_with =
+                run.state.as_ref().and_then(|id| self.trash.states.get(id)).and_then(|s| s.deleted_at);
+            if run.state.is_some() {
+                run.deleted_at = deleted_with;
+            }
             let to = if run.deleted_at.is_none() { &mut self.runs } else { &mut self.trash.runs };
             to.insert(id, run);
         }
@@ -320,6 +319,11 @@ impl Notebook {
         self.trash.states.retain(|id, _| !states.contains(id));
         self.trash.runs.retain(|id, _| !runs.contains(id));
         self.trash.drafts.retain(|draft| !states.contains(&draft.on));
+    }
+
+    /// Whether a run in the trash left a state.
+    pub fn has_deleted_state_of(&self, id: &ExecId) -> bool {
+        self.trash.runs.get(id).is_some_and(|run| run.state.is_some())
     }
 
     /// Purges a run from the trash, with the states and runs that come from it. Returns what was

@@ -356,7 +356,10 @@ fn cannot_keep(run: &Run, known: Option<&NotHeld>) -> Problem {
             (format!("{MAX_HELD} cells have failed since, and only the last {MAX_HELD} can be kept"), how)
         }
         (_, Some(NotHeld::LongAgo)) => (format!("it failed more than {minutes} minutes ago"), how),
-        (_, Some(NotHeld::RunAgain)) => ("its cell was run again".into(), how),
+        (_, Some(NotHeld::RunAgain)) if run.draft.is_some() => ("its cell was run again".into(), how),
+        (_, Some(NotHeld::RunAgain)) => {
+            ("another cell without a draft was run against its state, as a later version of it".into(), how)
+        }
         (_, Some(NotHeld::Memory)) => ("memory was short".into(), how),
         (_, Some(NotHeld::Deleted)) => ("the state that it ran against was deleted".into(), how),
         (_, Some(NotHeld::Restarted)) => ("the notebook was restarted in another Python".into(), how),

@@ -6,6 +6,9 @@ use crate::notebook::{Cause, RunError};
 /// The error of a run that had not ended when the server stopped.
 pub(super) const STOPPED: &str = "interrupted by server stop";
 
+/// Why runs end whose state was deleted.
+pub(super) const STATE_DELETED: &str = "the state it ran against was deleted";
+
 /// The run waited for a state that will never exist.
 pub(super) fn aborted(why: &str) -> RunError {
     RunError::of(Cause::RunAborted, why)

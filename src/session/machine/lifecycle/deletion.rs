@@ -1,7 +1,6 @@
 //! Deletes a state, a subtree, or everything (reset). Ends the runs and processes that depend on
 //! the deleted items.
 
-use super::begin::begin_loaded;
 use super::removal::{forget_runs, lineage, publish_removed, trim_trash};
 use super::settle::settle;
 use crate::notebook::{ExecId, Fact, Reply, Residency, StateId};
@@ -11,6 +10,7 @@ use crate::session::machine::duty::Duty;
 use crate::session::machine::effect::{Effect, Killed};
 use crate::session::machine::introspect;
 use crate::session::machine::listings;
+use crate::session::machine::outcome;
 use crate::session::machine::parts::Parts;
 
 /// The reason in refusals of requests that waited for a state when the notebook was reset.
@@ -92,8 +92,9 @@ pub(in crate::session::machine) fn take_out(
     while let Some(head) = processes(parts) {
         parts.core.discard(head);
     }
-    begin_loaded(parts, id);
+    let waiting = parts.loads.take_runs(id);
     let core = &mut parts.core;
+    parts.runs.kill_and_end(core, &waiting, outcome::STATE_DELETED);
     parts.held.end_at(core, id);
     parts.saver.stop(core, id);
     listings::end_at(core, id, &not_found("state", id));

@@ -170,7 +170,7 @@ impl Runs {
         let is_on = |run: &Run| matches!(&run.on, Base::State(on) if states.contains(on));
         let is_theirs = |run: &&ExecId| core.notebook.run(run).is_some_and(is_on);
         let theirs: Vec<ExecId> = core.open.iter().filter(is_theirs).cloned().collect();
-        self.kill_and_end(core, &theirs, "the state it ran against was deleted");
+        self.kill_and_end(core, &theirs, outcome::STATE_DELETED);
     }
 
     /// Ends all runs, because the notebook is about to be reset.

@@ -118,6 +118,11 @@ impl Runs {
         if core.notebook.run(&exec_id).is_some() {
             return ask_again(core, &spec).map(Some);
         }
+        if core.notebook.has_deleted_state_of(&exec_id) && !spec.passing {
+            let why = "a run with this exec_id was deleted, with the state that it left";
+            let how = "restore it from the deleted states, or use another exec_id";
+            return Err(Problem::new(Kind::Conflict, format!("run {exec_id}"), why, how));
+        }
         if spec.place == Place::Workers {
             placement::check(core, &spec)?;
         }
