@@ -99,7 +99,7 @@ pub fn other_state(code: &str) -> Option<(StateId, Vec<String>)> {
 
 /// Which variables a merge takes.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected \"changed\" or a list of names, for `take`")]
 pub enum Wanted {
     /// All that the other state has changed since the nearest common ancestor.
     All(Changed),

@@ -126,6 +126,7 @@ fn missing_and_mistyped_fields_are_a_clear_400() {
         ("/execute", r#"{"exec_id":"a\u0000","state_name":"initial"}"#, "visible"),
         ("/interrupt", "{}", "exec_id"),
         ("/interrupt", r#"{"exec_id":null}"#, "string"),
+        ("/api/states/initial/merge", r#"{"from":"initial","take":"all"}"#, "a list of names"),
         ("/api/notebooks", r#"{"name":"x","other":1}"#, "other"),
         ("/api/links", r#"{"scope":"owner"}"#, "owner"),
         ("/api/links", r#"{"scope":"admin"}"#, "admin"),

@@ -84,7 +84,7 @@ impl Shell {
         let _ = self.cells.0.call_method0(py, "rehearse");
     }
 
-    /// What branches lack. If user code has broken what the search needs, all of it must be assumed.
+    /// What branches lack. If user code has broken what the search needs, it assumes all.
     pub(super) fn hazards(&self, py: Python<'_>) -> Hazards {
         self.forks.call(py, "hazards", ()).unwrap_or_else(|error| {
             let warning = format!(

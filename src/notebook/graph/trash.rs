@@ -138,8 +138,8 @@ impl Trash {
 }
 
 impl Notebook {
-    /// Moves deleted states that no living state and no run needs, and deleted runs, into the trash.
-    /// Called when a notebook has been loaded: on disk, they are among the others.
+    /// Moves deleted states that no living state and no run needs, and deleted runs, into the
+    /// trash. Called when a notebook has been loaded: on disk, they are among the others.
     pub(super) fn sort_out_trash(&mut self) {
         let mut there: IndexSet<StateId> = IndexSet::from([StateId::root()]);
         let attempts = self.runs.values().filter(|run| run.state.is_none() && run.deleted_at.is_none());
