@@ -15,6 +15,7 @@ let browser;
 before(async () => (browser = await openBrowser()));
 after(() => browser?.close());
 
+/** @param {Parameters<typeof start>[1]} of */
 async function open(t, options, hash = '', of = branches()) {
     const server = await start(0, of);
     t.after(() => server.stop());

@@ -348,7 +348,7 @@ test('a sampler draws from ranges and lists', () => {
         goal: 'min',
     });
     assert.equal(rows, 30);
-    assert.match(sentence, /^30 branches of In\[3\]/);
+    assert.match(sentence, /^30 branches of cell 3/);
     assert.deepEqual(spec.sampler, {
         kind: 'optuna',
         space: {

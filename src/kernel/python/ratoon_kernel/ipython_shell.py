@@ -209,7 +209,7 @@ class Shell(InteractiveShell):
             raise NotImplementedError(f"a notebook has no window for the {gui} event loop")
 
     def system(self, cmd: str) -> None:
-        """Runs `!command` in a pseudo-terminal and streams its output into the cell, like Jupyter."""
+        """Runs `!command` in a pseudo-terminal, and streams its output into the cell."""
         try:
             self.system_piped(cmd)
         except UnboundLocalError as e:
