@@ -291,7 +291,6 @@ pub(crate) enum Order {
         /// The folder of the notebook's blobs, if the child loads or saves a checkpoint.
         blobs: Option<PathBuf>,
         /// The variables that a child of `Role::Send` sends.
-        #[serde(default)]
         wanted: Option<Wanted>,
     },
     /// Run a cell. Only an idle head gets this order.
@@ -350,7 +349,6 @@ pub enum Report {
         missing: Vec<Missing>,
         /// Set if branches must not be forked from this process, because loading the checkpoint has
         /// started threads: a sentence about them.
-        #[serde(default)]
         hazard: Option<String>,
     },
     /// The checkpoint could not be loaded; the process exits.

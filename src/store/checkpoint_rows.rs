@@ -96,7 +96,6 @@ struct ManifestNames {
     #[serde(default)]
     entries: Vec<serde::de::IgnoredAny>,
     environment: Option<EnvironmentSummary>,
-    #[serde(default)]
     sources: Option<BTreeMap<String, serde::de::IgnoredAny>>,
 }
 

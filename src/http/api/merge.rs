@@ -33,10 +33,8 @@ pub(crate) struct Merge {
     #[schema(value_type = Object)]
     resolve: BTreeMap<String, OnConflict>,
     /// The name of the new state. Default: the state's id.
-    #[serde(default)]
     new_state_name: Option<String>,
     /// The caller's id for the run. A repeated request with the same id gets the first answer.
-    #[serde(default)]
     exec_id: Option<String>,
     /// Whether to answer with the plan only, and to take nothing.
     #[serde(default)]

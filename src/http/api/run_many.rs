@@ -25,13 +25,10 @@ pub(crate) struct RunMany {
     /// The cells.
     cells: Vec<CellOfMany>,
     /// Maximum number of cells that run at the same time. Default: the number of cores.
-    #[serde(default)]
     parallel: Option<usize>,
     /// Seconds after which each run is interrupted.
-    #[serde(default)]
     timeout: Option<f64>,
     /// Bytes of memory that each run may use in addition to the memory of the state.
-    #[serde(default)]
     run_memory: Option<u64>,
     /// Whether to replay the state if it has neither a process nor a usable checkpoint.
     #[serde(default)]
@@ -48,10 +45,8 @@ pub(crate) struct CellOfMany {
     /// The source.
     code: String,
     /// The caller's id for the run. A repeated request with the same id gets the first answer.
-    #[serde(default)]
     exec_id: Option<String>,
     /// The name of the new state. Default: the state's id.
-    #[serde(default)]
     new_state_name: Option<String>,
 }
 

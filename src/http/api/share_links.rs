@@ -25,13 +25,10 @@ pub(crate) struct LinkWish {
     /// `view` or `run`.
     scope: Scope,
     /// The notebook that the link opens. Default: the notebook that the server was started with.
-    #[serde(default)]
     notebook: Option<String>,
     /// The owner's note, for example who has the link.
-    #[serde(default)]
     label: Option<String>,
     /// Seconds until the link expires. By default the link is valid until it is revoked.
-    #[serde(default)]
     expires_in: Option<u64>,
 }
 

@@ -25,7 +25,6 @@ const FORGET: &str = include_str!("forget.py");
 #[serde(deny_unknown_fields)]
 pub(crate) struct CheckpointWish {
     /// The checkpoint's label, chosen by the user.
-    #[serde(default)]
     label: Option<String>,
     /// `environment` (everything that can be pickled) or `data` (plain values only).
     #[serde(default = "environment")]
@@ -84,10 +83,8 @@ pub(crate) struct LabelWish {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClearWish {
     /// The caller's id for the run. A repeated request with the same id gets the first answer.
-    #[serde(default)]
     exec_id: Option<String>,
     /// The name of the new state. Default: the state's id.
-    #[serde(default)]
     new_state_name: Option<String>,
     /// Whether to replay a state that has neither a process nor a usable checkpoint.
     #[serde(default)]

@@ -101,10 +101,8 @@ pub(crate) struct Row {
 #[serde(deny_unknown_fields)]
 pub(crate) struct CollapseBody {
     /// The index of the row that is kept, from 0. Without it, the best row.
-    #[serde(default)]
     row: Option<usize>,
     /// A label for the state of that row.
-    #[serde(default)]
     label: Option<String>,
 }
 

@@ -21,7 +21,6 @@ pub(crate) struct SymbolHashes {
     /// The names of the variables to hash.
     symbols: Vec<String>,
     /// Must be `full`, which is the default: a digest covers the whole content of a value.
-    #[serde(default)]
     hash_algo: Option<String>,
 }
 

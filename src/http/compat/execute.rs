@@ -26,14 +26,11 @@ pub(crate) struct Execute {
     /// The state to run against, called the base state, by name or id.
     state_name: String,
     /// The name of the new state. Default: the state's id.
-    #[serde(default)]
     new_state_name: Option<String>,
     /// Seconds after which the run is interrupted.
-    #[serde(default)]
     timeout: Option<f64>,
     /// Bytes of memory that the run and its subprocesses may use in addition to the memory of the
     /// base state. A run that uses more is stopped.
-    #[serde(default)]
     run_memory: Option<u64>,
     /// Whether to replay the base state if it has neither a process nor a usable checkpoint.
     #[serde(default)]

@@ -32,13 +32,10 @@ pub(crate) struct MultistateExecute {
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     state_mapping: Map<String, serde_json::Value>,
     /// The state that the code runs against, by name or id. Default: the root.
-    #[serde(default)]
     default_state: Option<String>,
     /// Seconds after which the run is interrupted.
-    #[serde(default)]
     timeout: Option<f64>,
     /// Bytes of memory that the run may use in addition to the memory of its state.
-    #[serde(default)]
     run_memory: Option<u64>,
     /// Whether to replay a default state that has neither a process nor a usable checkpoint.
     #[serde(default)]

@@ -24,7 +24,6 @@ pub(crate) struct RebuildState {
     /// The variables to keep from the parent.
     input_vars: Vec<String>,
     /// The name of the new state. Default: the state's id.
-    #[serde(default)]
     new_state_name: Option<String>,
 }
 

@@ -14,22 +14,17 @@ use serde_json::{Map, Value};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RunArguments {
-    #[serde(default)]
     pub(super) notebook: Option<String>,
     /// state id, or "initial"
     pub(super) at: String,
     pub(super) code: String,
     /// at most 30, default 30
-    #[serde(default)]
     pub(super) wait_s: Option<f64>,
     /// then interrupts the cell
-    #[serde(default)]
     pub(super) timeout_s: Option<f64>,
     /// bytes the cell may add
-    #[serde(default)]
     pub(super) run_memory: Option<u64>,
     /// of the new state
-    #[serde(default)]
     pub(super) label: Option<String>,
 }
 
@@ -37,14 +32,11 @@ pub(super) struct RunArguments {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReadRunArguments {
-    #[serde(default)]
     pub(super) notebook: Option<String>,
     /// run or sweep id
     pub(super) run: String,
     /// of the last answer
-    #[serde(default)]
     pub(super) cursor: Option<String>,
-    #[serde(default)]
     pub(super) wait_s: Option<f64>,
 }
 
@@ -52,27 +44,20 @@ pub(super) struct ReadRunArguments {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RunManyArguments {
-    #[serde(default)]
     pub(super) notebook: Option<String>,
     pub(super) at: String,
     /// with grid
-    #[serde(default)]
     pub(super) code: Option<String>,
     /// {"name": [values]}; names that the code assigns or reads
-    #[serde(default)]
     pub(super) grid: Option<Map<String, Value>>,
     /// cells, instead of code and grid
-    #[serde(default)]
     pub(super) variants: Option<Vec<String>>,
     /// expression for the result
-    #[serde(default)]
     pub(super) metric: Option<String>,
     #[serde(default)]
     pub(super) goal: Goal,
-    #[serde(default)]
     pub(super) parallel: Option<u32>,
     /// how many best rows of a grid stay in memory
-    #[serde(default)]
     pub(super) keep: Option<u32>,
 }
 
@@ -80,13 +65,10 @@ pub(super) struct RunManyArguments {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PeekArguments {
-    #[serde(default)]
     pub(super) notebook: Option<String>,
     pub(super) state: String,
-    #[serde(default)]
     pub(super) expr: Option<String>,
     /// empty: all
-    #[serde(default)]
     pub(super) names: Option<Vec<String>>,
 }
 
@@ -94,7 +76,6 @@ pub(super) struct PeekArguments {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CompareArguments {
-    #[serde(default)]
     pub(super) notebook: Option<String>,
     pub(super) a: String,
     pub(super) b: String,
@@ -104,16 +85,12 @@ pub(super) struct CompareArguments {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HistoryArguments {
-    #[serde(default)]
     pub(super) notebook: Option<String>,
     /// only the lineage of this state
-    #[serde(default)]
     pub(super) at: Option<String>,
     /// text in code or label
-    #[serde(default)]
     pub(super) query: Option<String>,
     /// newest, default 20
-    #[serde(default)]
     pub(super) limit: Option<usize>,
 }
 
@@ -121,7 +98,6 @@ pub(super) struct HistoryArguments {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TakeArguments {
-    #[serde(default)]
     pub(super) notebook: Option<String>,
     pub(super) into: String,
     pub(super) from: String,
@@ -134,7 +110,6 @@ pub(super) struct TakeArguments {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct InterruptArguments {
-    #[serde(default)]
     pub(super) notebook: Option<String>,
     /// run or sweep id
     pub(super) run: String,

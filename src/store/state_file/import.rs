@@ -28,9 +28,7 @@ struct ManifestSummary {
     missing: Vec<Missing>,
     #[serde(default)]
     changed: Vec<ChangedOnLoad>,
-    #[serde(default)]
     not_compared: Option<String>,
-    #[serde(default)]
     sources: Option<BTreeMap<String, IgnoredAny>>,
 }
 

@@ -24,7 +24,6 @@ use utoipa::ToSchema;
 #[serde(deny_unknown_fields)]
 pub(crate) struct TaskWish {
     /// The state that the checkpoint refers to, by name or id.
-    #[serde(default)]
     state: Option<String>,
     /// Plain values, by variable name.
     #[serde(default)]
