@@ -18,6 +18,20 @@ import * as write from '../editor/editor-actions.js';
 /** @typedef {import('./commands.js').Entry} Entry */
 /** @typedef {import('../cell/cell-controller.js').CellController} CellController */
 
+/** @type {import('./commands.js').Mode[]} */
+const BOTH = ['cell', 'editor'];
+
+/**
+ * Returns a function that makes entries with shared fields. The key `[]` stands for none.
+ * @param {Partial<Entry>} shared
+ * @returns {(id: string, key: string | string[], title: string, act: Entry['act'],
+ *   more?: Partial<Entry>) => Entry}
+ */
+const entriesWith = (shared) => (id, key, title, act, more) => ({ id, key, title, act, ...shared, ...more });
+
+/** An entry without shared fields. */
+const entry = entriesWith({});
+
 /** @param {CellController} controller */
 export function bindAll(controller) {
     addCommands([
@@ -36,7 +50,7 @@ export function bindAll(controller) {
 /** @param {CellController} controller @returns {Entry[]} */
 function running(controller) {
     const { page } = controller;
-    const both = /** @type {import('./commands.js').Mode[]} */ (['cell', 'editor']);
+    const key = entriesWith({ group: 'run' });
     const mayRun = (/** @type {Target} */ { view }) => page.mayRun && view !== null;
     const run =
         (/** @type {'next' | 'stay' | 'insert'} */ then) =>
@@ -46,140 +60,90 @@ function running(controller) {
         page.mayRun && view?.props.cell.kind === 'draft' && !view.props.cell.isInside;
     const ran = (/** @type {Target} */ { view }) => page.mayRun && view?.props.cell.kind === 'ran';
     return [
-        {
-            id: 'run.next',
-            title: WORDS.runNext,
+        key('run.next', 'Shift-Enter', WORDS.runNext, run('next'), {
             words: WORDS.also.run,
-            group: 'run',
-            key: 'Shift-Enter',
-            mode: both,
+            mode: BOTH,
             when: mayRun,
-            act: run('next'),
-        },
-        {
-            id: 'run.stay',
-            title: WORDS.runStay,
+        }),
+        key('run.stay', 'Mod-Enter', WORDS.runStay, run('stay'), {
             words: WORDS.also.run,
-            group: 'run',
-            key: 'Mod-Enter',
-            mode: both,
+            mode: BOTH,
             when: mayRun,
-            act: run('stay'),
-        },
-        {
-            id: 'run.insert',
-            title: WORDS.runInsert,
-            group: 'run',
-            key: 'Alt-Enter',
-            mode: both,
-            when: mayRun,
-            act: run('insert'),
-        },
-        {
-            id: 'run.branch',
-            title: WORDS.runAsBranch,
-            words: WORDS.also.branch,
-            group: 'run',
-            key: 'Mod-Alt-Enter',
-            mode: both,
-            when: mayRun,
-            act: ({ view }) => view !== null && controller.runs.runAsBranch(view),
-        },
-        {
-            id: 'run.variants',
-            title: WORDS.tryVariants,
-            words: WORDS.also.branch,
-            group: 'run',
-            key: 'Mod-Alt-Shift-Enter',
-            mode: both,
-            when: ({ view }) => view !== null && controller.runs.mayTryVariants(view),
-            act: ({ view }) => void (view && controller.runs.tryVariants(view)),
-        },
-        {
-            id: 'run.all',
-            title: WORDS.runAll,
-            words: WORDS.also.run,
-            group: 'run',
-            key: 'Mod-Shift-Enter',
-            when: () => page.mayRun,
-            act: () => controller.runs.all(),
-        },
-        {
-            id: 'run.below',
-            title: WORDS.runHere,
-            words: WORDS.also.below,
-            group: 'run',
-            when: draft,
-            act: ({ view }) => view !== null && controller.runs.below(view),
-        },
-        {
-            id: 'run.above',
-            title: WORDS.runAbove,
-            group: 'run',
-            when: draft,
-            act: ({ view }) => view !== null && page.ownRuns.runAbove(view.props.cell.key),
-        },
-        {
-            id: 'run.rest',
-            title: WORDS.runRest,
-            words: `${WORDS.also.replay} ${WORDS.also.below}`,
-            group: 'run',
-            when: ran,
-            act: ({ view }) => view !== null && controller.runs.below(view),
-        },
-        // In a changed cell, the key runs the drafts only after the cell itself.
-        {
-            id: 'run.rest.changed',
-            title: WORDS.runRest,
-            group: 'run',
-            key: 'Mod-Shift-Enter',
-            mode: both,
-            isQuiet: true,
-            when: (at) => {
-                const cell = at.view?.props.cell;
-                return ran(at) && cell?.kind === 'ran' && page.edits.get(cell.state.id)?.run === null;
+        }),
+        key('run.insert', 'Alt-Enter', WORDS.runInsert, run('insert'), { mode: BOTH, when: mayRun }),
+        key(
+            'run.branch',
+            'Mod-Alt-Enter',
+            WORDS.runAsBranch,
+            ({ view }) => view !== null && controller.runs.runAsBranch(view),
+            { words: WORDS.also.branch, mode: BOTH, when: mayRun },
+        ),
+        key(
+            'run.variants',
+            'Mod-Alt-Shift-Enter',
+            WORDS.tryVariants,
+            ({ view }) => void (view && controller.runs.tryVariants(view)),
+            {
+                words: WORDS.also.branch,
+                mode: BOTH,
+                when: ({ view }) => view !== null && controller.runs.mayTryVariants(view),
             },
-            act: ({ view }) => view !== null && controller.runs.andRest(view),
-        },
-        {
-            id: 'run.replay',
-            title: WORDS.replay,
+        ),
+        key('run.all', 'Mod-Shift-Enter', WORDS.runAll, () => controller.runs.all(), {
+            words: WORDS.also.run,
+            when: () => page.mayRun,
+        }),
+        key('run.below', [], WORDS.runHere, ({ view }) => view !== null && controller.runs.below(view), {
+            words: WORDS.also.below,
+            when: draft,
+        }),
+        key(
+            'run.above',
+            [],
+            WORDS.runAbove,
+            ({ view }) => view !== null && page.ownRuns.runAbove(view.props.cell.key),
+            { when: draft },
+        ),
+        key('run.rest', [], WORDS.runRest, ({ view }) => view !== null && controller.runs.below(view), {
+            words: `${WORDS.also.replay} ${WORDS.also.below}`,
+            when: ran,
+        }),
+        // In a changed cell, the key runs the drafts only after the cell itself.
+        key(
+            'run.rest.changed',
+            'Mod-Shift-Enter',
+            WORDS.runRest,
+            ({ view }) => view !== null && controller.runs.andRest(view),
+            {
+                mode: BOTH,
+                isQuiet: true,
+                when: (at) => {
+                    const cell = at.view?.props.cell;
+                    return ran(at) && cell?.kind === 'ran' && page.edits.get(cell.state.id)?.run === null;
+                },
+            },
+        ),
+        key('run.replay', [], WORDS.replay, () => page.ownRuns.replayRest(), {
             words: WORDS.also.replay,
-            group: 'run',
             when: () => controller.runs.restCount() > 0,
-            act: () => page.ownRuns.replayRest(),
-        },
-        {
-            id: 'run.stop',
-            title: WORDS.stop,
+        }),
+        key('run.stop', 'Mod-.', WORDS.stop, ({ view }) => controller.runs.stop(view?.props.cell), {
             words: WORDS.also.stop,
-            group: 'run',
             isOnce: true,
-            key: 'Mod-.',
-            mode: both,
+            mode: BOTH,
             when: () => page.mayRun && page.model.openRuns().length > 0,
-            act: ({ view }) => controller.runs.stop(view?.props.cell),
-        },
-        {
-            id: 'run.stop.cell',
-            title: WORDS.stop,
-            group: 'run',
+        }),
+        key('run.stop.cell', 'i i', WORDS.stop, ({ view }) => controller.runs.stop(view?.props.cell), {
             isOnce: true,
-            key: 'i i',
             mode: 'cell',
             isQuiet: true,
             when: mayRun,
-            act: ({ view }) => controller.runs.stop(view?.props.cell),
-        },
+        }),
         // Handles the key if no cell has the focus. Otherwise `run.stop` handles it.
-        {
-            id: 'run.stop.anywhere',
-            title: WORDS.stop,
+        entry('run.stop.anywhere', 'Mod-.', WORDS.stop, () => controller.runs.stop(), {
             isOnce: true,
-            key: 'Mod-.',
             isQuiet: true,
-            act: () => controller.runs.stop(),
-        },
+        }),
     ];
 }
 
@@ -190,91 +154,53 @@ function moving(controller) {
         (/** @type {Target} */ { view }) =>
             view !== null && controller.selected.move(view.props.cell.key, step, extends_);
     const scroll = (/** @type {number} */ pages) => () => controller.scroll(pages);
-    /** @type {(more: Entry) => Entry} */
-    const key = (more) => ({ group: 'move', mode: 'cell', isQuiet: true, ...more });
+    const key = entriesWith({ group: 'move', mode: 'cell', isQuiet: true });
     const hasOthers = (/** @type {Target} */ { view }) =>
         view !== null && 'beside' in view.props.cell && view.props.cell.beside.length > 1;
     const beside =
         (/** @type {1 | -1} */ step) =>
         (/** @type {Target} */ { view }) =>
             view !== null && controller.showBeside(view, step);
-    /** @type {(more: Entry) => Entry} */
-    const branch = (more) => key({ words: WORDS.also.branch, isQuiet: false, when: hasOthers, ...more });
+    const branch = entriesWith({ group: 'move', mode: 'cell', words: WORDS.also.branch, when: hasOthers });
     return [
-        key({
-            id: 'move.edit',
-            title: WORDS.edit,
-            isOnce: true,
-            key: 'Enter',
-            act: ({ view }) => view?.focus(),
-        }),
-        branch({ id: 'move.branch.previous', title: WORDS.previousBranch, key: '[', act: beside(-1) }),
-        branch({ id: 'move.branch.next', title: WORDS.nextBranch, key: ']', act: beside(1) }),
-        key({
-            id: 'move.leave',
-            title: WORDS.leave,
-            key: 'Escape',
-            mode: 'editor',
-            act: ({ view }) => view !== null && controller.focus.cell(view.props.cell.key),
-        }),
-        key({ id: 'move.up', title: WORDS.up, key: ['ArrowUp', 'k'], act: by(-1) }),
-        key({ id: 'move.down', title: WORDS.down, key: ['ArrowDown', 'j'], act: by(1) }),
-        key({
-            id: 'move.line.up',
-            title: WORDS.up,
-            key: 'ArrowUp',
-            mode: 'editor',
-            act: ({ view }) => view !== null && controller.focus.leaveByArrow(view, -1),
-        }),
-        key({
-            id: 'move.line.down',
-            title: WORDS.down,
-            key: 'ArrowDown',
-            mode: 'editor',
-            act: ({ view }) => view !== null && controller.focus.leaveByArrow(view, 1),
-        }),
-        key({
-            id: 'move.first',
-            title: WORDS.first,
-            key: ['Home', 'Mod-Home', 'Mod-ArrowUp'],
+        key('move.edit', 'Enter', WORDS.edit, ({ view }) => view?.focus(), { isOnce: true }),
+        branch('move.branch.previous', '[', WORDS.previousBranch, beside(-1)),
+        branch('move.branch.next', ']', WORDS.nextBranch, beside(1)),
+        key(
+            'move.leave',
+            'Escape',
+            WORDS.leave,
+            ({ view }) => view !== null && controller.focus.cell(view.props.cell.key),
+            { mode: 'editor' },
+        ),
+        key('move.up', ['ArrowUp', 'k'], WORDS.up, by(-1)),
+        key('move.down', ['ArrowDown', 'j'], WORDS.down, by(1)),
+        key(
+            'move.line.up',
+            'ArrowUp',
+            WORDS.up,
+            ({ view }) => view !== null && controller.focus.leaveByArrow(view, -1),
+            { mode: 'editor' },
+        ),
+        key(
+            'move.line.down',
+            'ArrowDown',
+            WORDS.down,
+            ({ view }) => view !== null && controller.focus.leaveByArrow(view, 1),
+            { mode: 'editor' },
+        ),
+        key('move.first', ['Home', 'Mod-Home', 'Mod-ArrowUp'], WORDS.first, by(-Infinity), {
             isQuiet: false,
-            act: by(-Infinity),
         }),
-        key({
-            id: 'move.last',
-            title: WORDS.last,
-            key: ['End', 'Mod-End', 'Mod-ArrowDown'],
-            isQuiet: false,
-            act: by(Infinity),
-        }),
-        key({
-            id: 'move.extend.up',
-            title: WORDS.extendUp,
-            key: ['Shift-ArrowUp', 'Shift-k'],
-            act: by(-1, true),
-        }),
-        key({
-            id: 'move.extend.down',
-            title: WORDS.extendDown,
-            key: ['Shift-ArrowDown', 'Shift-j'],
-            act: by(1, true),
-        }),
-        key({
-            id: 'move.all',
-            title: WORDS.selectAll,
-            key: 'Mod-a',
-            isQuiet: false,
-            act: () => controller.selected.all(),
-        }),
-        key({ id: 'move.page.down', title: WORDS.pageDown, key: 'Space', act: scroll(0.9) }),
-        key({ id: 'move.page.up', title: WORDS.pageUp, key: 'Shift-Space', act: scroll(-0.9) }),
-        key({
-            id: 'graph.go',
-            title: WORDS.graph,
+        key('move.last', ['End', 'Mod-End', 'Mod-ArrowDown'], WORDS.last, by(Infinity), { isQuiet: false }),
+        key('move.extend.up', ['Shift-ArrowUp', 'Shift-k'], WORDS.extendUp, by(-1, true)),
+        key('move.extend.down', ['Shift-ArrowDown', 'Shift-j'], WORDS.extendDown, by(1, true)),
+        key('move.all', 'Mod-a', WORDS.selectAll, () => controller.selected.all(), { isQuiet: false }),
+        key('move.page.down', 'Space', WORDS.pageDown, scroll(0.9)),
+        key('move.page.up', 'Shift-Space', WORDS.pageUp, scroll(-0.9)),
+        key('graph.go', 'g', WORDS.graph, () => document.getElementById('graph')?.focus(), {
             group: 'graph',
-            key: 'g',
             isQuiet: false,
-            act: () => document.getElementById('graph')?.focus(),
         }),
     ];
 }
@@ -283,158 +209,151 @@ function moving(controller) {
 function cells(controller) {
     const { page } = controller;
     const may = (/** @type {Target} */ { view }) => page.mayRun && view !== null;
-    /** @type {(more: Entry) => Entry} */
-    const key = (more) => ({ group: 'cells', mode: 'cell', when: may, ...more });
-    const both = /** @type {import('./commands.js').Mode[]} */ (['cell', 'editor']);
+    const key = entriesWith({ group: 'cells', mode: 'cell', when: may });
     const of =
         (/** @type {(view: import('../cell/cell.js').Cell) => boolean | void} */ act) =>
         (/** @type {Target} */ { view }) =>
             view !== null && act(view);
     return [
-        key({
-            id: 'cells.above',
-            title: WORDS.above,
-            key: 'a',
-            act: of((view) => controller.edits.insert(view, 'above')),
-        }),
-        key({
-            id: 'cells.below',
-            title: WORDS.below,
-            key: 'b',
-            act: of((view) => controller.edits.insert(view, 'below')),
-        }),
-        key({ id: 'cells.cut', title: WORDS.cut, key: 'x', act: of((view) => controller.edits.cut(view)) }),
-        key({
-            id: 'cells.copy',
-            title: WORDS.copy,
-            key: 'c',
-            when: ({ view }) => view !== null,
-            act: of((view) => controller.edits.copy(view)),
-        }),
-        key({
-            id: 'cells.paste',
-            title: WORDS.paste,
-            key: 'v',
-            act: of((view) => controller.edits.paste(view, 'below')),
-        }),
-        key({
-            id: 'cells.paste.above',
-            title: WORDS.pasteAbove,
-            key: 'Shift-v',
-            act: of((view) => controller.edits.paste(view, 'above')),
-        }),
-        key({
-            id: 'cells.remove',
-            title: WORDS.remove,
-            words: WORDS.also.remove,
-            key: 'd d',
-            act: of((view) => controller.edits.removeSelected(view)),
-        }),
-        key({
-            id: 'cells.undo',
-            title: WORDS.putBack,
-            words: WORDS.also.undo,
-            key: ['z', 'Mod-z'],
-            when: () => page.mayRun,
-            act: () => controller.edits.undo(),
-        }),
-        key({
-            id: 'cells.text',
-            title: WORDS.toText,
-            words: WORDS.also.text,
-            key: 'm',
-            act: of((view) => controller.edits.convert(view, 'markdown')),
-        }),
-        key({
-            id: 'cells.code',
-            title: WORDS.toCode,
-            key: 'y',
-            act: of((view) => controller.edits.convert(view, 'code')),
-        }),
-        ...[1, 2, 3, 4, 5, 6].map((level) =>
-            key({
-                id: `controller.heading.${level}`,
-                title: WORDS.toHeading(level),
-                sheet: WORDS.toAnyHeading,
-                key: String(level),
-                isQuiet: level > 3,
-                act: of((view) => controller.edits.convertToHeading(view, level)),
-            }),
+        key(
+            'cells.above',
+            'a',
+            WORDS.above,
+            of((view) => controller.edits.insert(view, 'above')),
         ),
-        key({
-            id: 'cells.up',
-            title: WORDS.moveUp,
-            key: 'Mod-Shift-ArrowUp',
-            mode: both,
-            act: of((view) => controller.edits.move(view, -1)),
+        key(
+            'cells.below',
+            'b',
+            WORDS.below,
+            of((view) => controller.edits.insert(view, 'below')),
+        ),
+        key(
+            'cells.cut',
+            'x',
+            WORDS.cut,
+            of((view) => controller.edits.cut(view)),
+        ),
+        key(
+            'cells.copy',
+            'c',
+            WORDS.copy,
+            of((view) => controller.edits.copy(view)),
+            { when: ({ view }) => view !== null },
+        ),
+        key(
+            'cells.paste',
+            'v',
+            WORDS.paste,
+            of((view) => controller.edits.paste(view, 'below')),
+        ),
+        key(
+            'cells.paste.above',
+            'Shift-v',
+            WORDS.pasteAbove,
+            of((view) => controller.edits.paste(view, 'above')),
+        ),
+        key(
+            'cells.remove',
+            'd d',
+            WORDS.remove,
+            of((view) => controller.edits.removeSelected(view)),
+            { words: WORDS.also.remove },
+        ),
+        key('cells.undo', ['z', 'Mod-z'], WORDS.putBack, () => controller.edits.undo(), {
+            words: WORDS.also.undo,
+            when: () => page.mayRun,
         }),
-        key({
-            id: 'cells.down',
-            title: WORDS.moveDown,
-            key: 'Mod-Shift-ArrowDown',
-            mode: both,
-            act: of((view) => controller.edits.move(view, 1)),
-        }),
-        key({
-            id: 'cells.split',
-            title: WORDS.split,
-            key: ['Mod-Shift-Minus', 'Mod-_'],
-            mode: 'editor',
-            act: of((view) => controller.edits.split(view)),
-        }),
-        key({
-            id: 'cells.merge',
-            title: WORDS.merge,
-            key: 'Shift-m',
-            act: of((view) => controller.edits.merge(view)),
-        }),
-        key({
-            id: 'cells.fold',
-            title: WORDS.fold,
-            key: 'o',
-            when: ({ view }) => view !== null,
-            act: of((view) => controller.fold(view)),
-        }),
-        key({
-            id: 'cells.fold.code',
-            title: WORDS.foldCode,
-            words: WORDS.also.fold,
-            key: 'Shift-o',
-            when: ({ view }) => view !== null && !isText(view.props.cell),
-            act: of((view) => controller.foldCode(view)),
-        }),
-        key({
-            id: 'cells.section.fold',
-            title: WORDS.foldSection,
-            words: WORDS.also.section,
-            key: 'ArrowLeft',
-            when: ({ view }) => view !== null,
-            act: of((view) => controller.sectionCommands.fold(view)),
-        }),
-        key({
-            id: 'cells.section.unfold',
-            title: WORDS.unfoldSection,
-            words: WORDS.also.section,
-            key: 'ArrowRight',
-            when: ({ view }) => view !== null,
-            act: of((view) => controller.sectionCommands.unfold(view)),
-        }),
-        key({
-            id: 'cells.sections.fold',
-            title: WORDS.foldSections,
-            words: WORDS.also.section,
-            key: 'Mod-Shift-ArrowLeft',
-            when: () => true,
-            act: () => controller.sectionCommands.foldAll(true),
-        }),
-        key({
-            id: 'cells.sections.unfold',
-            title: WORDS.unfoldSections,
-            words: WORDS.also.section,
-            key: 'Mod-Shift-ArrowRight',
-            when: () => true,
-            act: () => controller.sectionCommands.foldAll(false),
-        }),
+        key(
+            'cells.text',
+            'm',
+            WORDS.toText,
+            of((view) => controller.edits.convert(view, 'markdown')),
+            { words: WORDS.also.text },
+        ),
+        key(
+            'cells.code',
+            'y',
+            WORDS.toCode,
+            of((view) => controller.edits.convert(view, 'code')),
+        ),
+        ...[1, 2, 3, 4, 5, 6].map((level) =>
+            key(
+                `controller.heading.${level}`,
+                String(level),
+                WORDS.toHeading(level),
+                of((view) => controller.edits.convertToHeading(view, level)),
+                { sheet: WORDS.toAnyHeading, isQuiet: level > 3 },
+            ),
+        ),
+        key(
+            'cells.up',
+            'Mod-Shift-ArrowUp',
+            WORDS.moveUp,
+            of((view) => controller.edits.move(view, -1)),
+            { mode: BOTH },
+        ),
+        key(
+            'cells.down',
+            'Mod-Shift-ArrowDown',
+            WORDS.moveDown,
+            of((view) => controller.edits.move(view, 1)),
+            { mode: BOTH },
+        ),
+        key(
+            'cells.split',
+            ['Mod-Shift-Minus', 'Mod-_'],
+            WORDS.split,
+            of((view) => controller.edits.split(view)),
+            { mode: 'editor' },
+        ),
+        key(
+            'cells.merge',
+            'Shift-m',
+            WORDS.merge,
+            of((view) => controller.edits.merge(view)),
+        ),
+        key(
+            'cells.fold',
+            'o',
+            WORDS.fold,
+            of((view) => controller.fold(view)),
+            { when: ({ view }) => view !== null },
+        ),
+        key(
+            'cells.fold.code',
+            'Shift-o',
+            WORDS.foldCode,
+            of((view) => controller.foldCode(view)),
+            { words: WORDS.also.fold, when: ({ view }) => view !== null && !isText(view.props.cell) },
+        ),
+        key(
+            'cells.section.fold',
+            'ArrowLeft',
+            WORDS.foldSection,
+            of((view) => controller.sectionCommands.fold(view)),
+            { words: WORDS.also.section, when: ({ view }) => view !== null },
+        ),
+        key(
+            'cells.section.unfold',
+            'ArrowRight',
+            WORDS.unfoldSection,
+            of((view) => controller.sectionCommands.unfold(view)),
+            { words: WORDS.also.section, when: ({ view }) => view !== null },
+        ),
+        key(
+            'cells.sections.fold',
+            'Mod-Shift-ArrowLeft',
+            WORDS.foldSections,
+            () => controller.sectionCommands.foldAll(true),
+            { words: WORDS.also.section, when: () => true },
+        ),
+        key(
+            'cells.sections.unfold',
+            'Mod-Shift-ArrowRight',
+            WORDS.unfoldSections,
+            () => controller.sectionCommands.foldAll(false),
+            { words: WORDS.also.section, when: () => true },
+        ),
     ];
 }
 
@@ -447,85 +366,51 @@ function writing(controller) {
             return editor !== null && editor !== undefined && act(editor);
         };
     const isCode = (/** @type {Target} */ { view }) => view !== null && !isText(view.props.cell);
-    /** @type {(more: Entry) => Entry} */
-    const key = (more) => ({
+    const key = entriesWith({
         group: 'write',
         mode: 'editor',
         isQuiet: true,
         when: ({ view }) => view !== null && controller.page.mayRun,
-        ...more,
     });
     return [
-        key({
-            id: 'write.complete',
-            title: WORDS.complete,
-            key: 'Tab',
+        key('write.complete', 'Tab', WORDS.complete, on(write.complete), { when: isCode }),
+        key('write.complete.anyway', 'Mod-Space', WORDS.complete, on(write.startCompletion), {
             when: isCode,
-            act: on(write.complete),
         }),
-        key({
-            id: 'write.complete.anyway',
-            title: WORDS.complete,
-            key: 'Mod-Space',
-            when: isCode,
-            act: on(write.startCompletion),
-        }),
-        key({
-            id: 'write.inspect',
-            title: WORDS.inspect,
-            key: 'Shift-Tab',
-            when: isCode,
-            act: on(write.inspect),
-        }),
-        key({
-            id: 'write.comment',
-            title: WORDS.comment,
-            key: 'Mod-/',
-            isQuiet: false,
-            act: on(write.toggleComment),
-        }),
-        key({ id: 'write.indent', title: WORDS.indent, key: 'Mod-]', act: on(write.indentMore) }),
-        key({ id: 'write.dedent', title: WORDS.dedent, key: 'Mod-[', act: on(write.indentLess) }),
-        key({ id: 'write.next', title: WORDS.nextSame, key: 'Mod-d', act: on(write.selectNextOccurrence) }),
-        key({
-            id: 'write.all',
-            title: WORDS.allSame,
-            key: 'Mod-Shift-l',
-            act: on(write.selectSelectionMatches),
-        }),
-        key({
-            id: 'write.erase',
-            title: WORDS.erase,
-            key: 'Backspace',
-            act: ({ view }) => view !== null && controller.edits.eraseEmpty(view),
-        }),
-        key({
-            id: 'write.format',
-            title: LINT_WORDS.format,
-            words: LINT_WORDS.alsoFormat,
-            key: ['Mod-Alt-l', 'Alt-Shift-f'],
-            mode: ['cell', 'editor'],
-            isQuiet: false,
-            when: (at) => controller.page.mayRun && isCode(at) && at.view?.props.cell.kind !== 'attempt',
-            act: ({ view }) => void (view && controller.format(view)),
-        }),
-        {
-            id: 'write.format.all',
-            title: LINT_WORDS.formatAll,
+        key('write.inspect', 'Shift-Tab', WORDS.inspect, on(write.inspect), { when: isCode }),
+        key('write.comment', 'Mod-/', WORDS.comment, on(write.toggleComment), { isQuiet: false }),
+        key('write.indent', 'Mod-]', WORDS.indent, on(write.indentMore)),
+        key('write.dedent', 'Mod-[', WORDS.dedent, on(write.indentLess)),
+        key('write.next', 'Mod-d', WORDS.nextSame, on(write.selectNextOccurrence)),
+        key('write.all', 'Mod-Shift-l', WORDS.allSame, on(write.selectSelectionMatches)),
+        key(
+            'write.erase',
+            'Backspace',
+            WORDS.erase,
+            ({ view }) => view !== null && controller.edits.eraseEmpty(view),
+        ),
+        key(
+            'write.format',
+            ['Mod-Alt-l', 'Alt-Shift-f'],
+            LINT_WORDS.format,
+            ({ view }) => void (view && controller.format(view)),
+            {
+                words: LINT_WORDS.alsoFormat,
+                mode: BOTH,
+                isQuiet: false,
+                when: (at) => controller.page.mayRun && isCode(at) && at.view?.props.cell.kind !== 'attempt',
+            },
+        ),
+        entry('write.format.all', [], LINT_WORDS.formatAll, () => void controller.formatDrafts(), {
             words: LINT_WORDS.alsoFormat,
             group: 'write',
             when: () => controller.page.mayRun,
-            act: () => void controller.formatDrafts(),
-        },
+        }),
         ...problems(controller, on),
-        {
-            id: 'write.numbers',
-            title: WORDS.numbers,
+        entry('write.numbers', ['l', 'Shift-l'], WORDS.numbers, () => write.toggleNumbers(), {
             group: 'write',
-            key: ['l', 'Shift-l'],
             mode: 'cell',
-            act: () => write.toggleNumbers(),
-        },
+        }),
     ];
 }
 
@@ -542,68 +427,31 @@ function problems(controller, on) {
             void withPart('lint', controller.page, (part) => part[name](view));
             return true;
         });
-    const entry = { group: /** @type {const} */ ('write'), mode: /** @type {const} */ ('editor') };
-    const words = LINT_WORDS.alsoProblems;
+    const key = entriesWith({ group: 'write', mode: 'editor', words: LINT_WORDS.alsoProblems });
     return [
-        {
-            ...entry,
-            id: 'problems.list',
-            title: LINT_WORDS.problems,
-            words,
-            key: 'Mod-Shift-m',
-            act: act('toggleList'),
-        },
-        { ...entry, id: 'problems.next', title: LINT_WORDS.next, words, key: 'F8', act: act('goToNext') },
-        {
-            ...entry,
-            id: 'problems.before',
-            title: LINT_WORDS.before,
-            words,
-            key: 'Shift-F8',
-            isQuiet: true,
-            act: act('goToPrevious'),
-        },
+        key('problems.list', 'Mod-Shift-m', LINT_WORDS.problems, act('toggleList')),
+        key('problems.next', 'F8', LINT_WORDS.next, act('goToNext')),
+        key('problems.before', 'Shift-F8', LINT_WORDS.before, act('goToPrevious'), { isQuiet: true }),
     ];
 }
 
 /** @param {CellController} controller @returns {Entry[]} */
 function finding(controller) {
     const { page } = controller;
+    const key = entriesWith({ group: 'find' });
     return [
-        {
-            id: 'find.open',
-            title: WORDS.find,
-            words: WORDS.also.find,
-            group: 'find',
-            key: 'Mod-f',
-            act: () => controller.find(false),
-        },
-        {
-            id: 'find.replace',
-            title: WORDS.replace,
-            group: 'find',
-            key: ['Mod-h', 'Mod-Alt-f'],
+        key('find.open', 'Mod-f', WORDS.find, () => controller.find(false), { words: WORDS.also.find }),
+        key('find.replace', ['Mod-h', 'Mod-Alt-f'], WORDS.replace, () => controller.find(true), {
             when: () => page.mayRun,
-            act: () => controller.find(true),
-        },
-        {
-            id: 'find.next',
-            title: WORDS.findNext,
-            group: 'find',
-            key: ['F3', 'Mod-g'],
+        }),
+        key('find.next', ['F3', 'Mod-g'], WORDS.findNext, () => controller.finder?.go(1), {
             isQuiet: true,
             when: () => controller.finder?.isOpen ?? false,
-            act: () => controller.finder?.go(1),
-        },
-        {
-            id: 'find.before',
-            title: WORDS.findBefore,
-            group: 'find',
-            key: ['Shift-F3', 'Mod-Shift-g'],
+        }),
+        key('find.before', ['Shift-F3', 'Mod-Shift-g'], WORDS.findBefore, () => controller.finder?.go(-1), {
             isQuiet: true,
             when: () => controller.finder?.isOpen ?? false,
-            act: () => controller.finder?.go(-1),
-        },
+        }),
     ];
 }
 
@@ -611,64 +459,33 @@ function finding(controller) {
 function whole(controller) {
     const { page } = controller;
     return [
-        {
-            id: 'all.palette',
-            title: WORDS.palette,
-            key: ['Mod-Shift-p', 'F1'],
+        entry('all.palette', ['Mod-Shift-p', 'F1'], WORDS.palette, () => controller.showPalette(), {
             isQuiet: true,
-            act: () => controller.showPalette(),
-        },
-        {
-            id: 'all.palette.cell',
-            title: WORDS.palette,
-            key: 'p',
+        }),
+        entry('all.palette.cell', 'p', WORDS.palette, () => controller.showPalette(), {
             mode: 'cell',
             isQuiet: true,
-            act: () => controller.showPalette(),
-        },
-        {
-            id: 'all.keys',
-            title: WORDS.keys,
-            words: WORDS.also.keys,
-            key: '?',
-            mode: 'cell',
-            act: () => void withPart('sheet', page, ({ showShortcuts }) => showShortcuts()),
-        },
-        {
-            id: 'all.save',
-            title: WORDS.save,
-            words: WORDS.also.save,
-            key: 'Mod-s',
-            act: () => controller.saveNow(),
-        },
-        {
-            id: 'all.theme',
-            title: WORDS.theme,
-            words: WORDS.also.theme,
-            act: () => nextTheme(),
-        },
-        {
-            id: 'all.settings',
-            title: SETTINGS_WORDS.menu,
+        }),
+        entry(
+            'all.keys',
+            '?',
+            WORDS.keys,
+            () => void withPart('sheet', page, ({ showShortcuts }) => showShortcuts()),
+            { words: WORDS.also.keys, mode: 'cell' },
+        ),
+        entry('all.save', 'Mod-s', WORDS.save, () => controller.saveNow(), { words: WORDS.also.save }),
+        entry('all.theme', [], WORDS.theme, () => nextTheme(), { words: WORDS.also.theme }),
+        entry('all.settings', 'Mod-,', SETTINGS_WORDS.menu, () => openSettings(page), {
             words: SETTINGS_WORDS.also,
-            key: 'Mod-,',
-            act: () => openSettings(page),
-        },
-        {
-            id: 'all.restart',
-            title: WORDS.restart,
+        }),
+        entry('all.restart', '0 0', WORDS.restart, () => void controller.runs.restart(), {
             words: WORDS.also.restart,
-            key: '0 0',
             mode: 'cell',
             when: () => page.mayRun,
-            act: () => void controller.runs.restart(),
-        },
-        {
-            id: 'all.restart.run',
-            title: WORDS.restartRun,
+        }),
+        entry('all.restart.run', [], WORDS.restartRun, () => void controller.runs.restart(true), {
             words: WORDS.also.restart,
             when: () => page.mayRun,
-            act: () => void controller.runs.restart(true),
-        },
+        }),
     ];
 }
