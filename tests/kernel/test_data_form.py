@@ -11,7 +11,7 @@ import numpy
 import pandas
 import pytest
 
-from ratoon_kernel import data_decoder, data_encoder, data_form
+from ratoon_kernel import data_form
 from ratoon_kernel.data_decoder import Decoder
 from ratoon_kernel.data_encoder import Encoder
 
@@ -85,8 +85,7 @@ def test_pieces_are_numbered_like_other_containers():
 
 
 def test_many_values_of_one_type_are_plain_and_others_are_refused_at_once(monkeypatch):
-    for module in (data_encoder, data_decoder):
-        monkeypatch.setattr(module, "MAX_COUNT", 1000)
+    monkeypatch.setattr(data_form, "MAX_COUNT", 1000)
     many = range(1001)
     for value in (set(many), dict.fromkeys(many, 1.5), list(map(str, many))):
         assert round_trip(value) == value

@@ -14,44 +14,10 @@ import uuid
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from . import data_form as form
 from . import packing
 from .adapter import registry
-from .data_form import (
-    BIG_INT,
-    BYTEARRAY,
-    BYTES_KEPT,
-    COMPLEX,
-    COUNTER,
-    DATE,
-    DATETIME,
-    DECIMAL,
-    DEFAULTS,
-    DEQUE,
-    DICT,
-    ELLIPSIS,
-    FACTORIES,
-    FROZENSET,
-    MARK,
-    MAX_COUNT,
-    MAX_DEPTH,
-    MAX_HASHED,
-    ORDERED,
-    PACKED,
-    PATH,
-    PLACEHOLDER,
-    RANGE,
-    SAME,
-    SET,
-    SLICE,
-    SURROGATES,
-    TIME,
-    TIMEDELTA,
-    TIMEZONE,
-    TUPLE,
-    UUID,
-    Malformed,
-    Placeholder,
-)  # fmt: skip
+from .data_form import Malformed, Placeholder
 
 _ZONE_KEYS = (type(None), str, int)
 _PATHS = {
@@ -59,7 +25,7 @@ _PATHS = {
 }
 
 
-_PACKED_MARK = bytes((0x81, 0xD4, MARK, PACKED))
+_PACKED_MARK = bytes((0x81, 0xD4, form.MARK, form.PACKED))
 
 
 class _NotYet:
@@ -89,7 +55,7 @@ class Decoder:
         # The containers that were read. The index of a container is its number.
         self.objects: list[Any] = []
         # The number of parts that may still be read. Limits the time that a hostile file can take.
-        self.left = MAX_COUNT
+        self.left = form.MAX_COUNT
         self.hashed = 0
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, 5000))
@@ -115,13 +81,13 @@ class Decoder:
         """Reads any value."""
         head = self._take(1)[0]
         self.left -= 1
-        if depth > 2 * MAX_DEPTH or self.left < 0:
+        if depth > 2 * form.MAX_DEPTH or self.left < 0:
             raise Malformed
         if head < 0x80:
             return head
         if head >= 0xE0:
             return head - 256
-        if head == 0x81 and self.next_is(bytes((0xD4, MARK))):
+        if head == 0x81 and self.next_is(bytes((0xD4, form.MARK))):
             read = _readers.get(number := self._take(3)[2]) or registry.decoders.get(number)
             if read is None:
                 raise Malformed("it holds a value of a kind that this version does not know")
@@ -188,7 +154,7 @@ class Decoder:
                 continue
             parts += inside
             self.hashed += len(inside)
-            if self.hashed > MAX_HASHED:
+            if self.hashed > form.MAX_HASHED:
                 raise Malformed("its keys have too many items")
         return key
 
@@ -210,7 +176,7 @@ class Decoder:
 
     def of(self, kind: type | tuple[type, ...]) -> Any:
         """Reads a value of this type. A bool does not count as an int."""
-        value = self.value(MAX_DEPTH)
+        value = self.value(form.MAX_DEPTH)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
             raise Malformed
         return value
@@ -300,7 +266,7 @@ class Decoder:
         made: collections.defaultdict[Any, Any] = collections.defaultdict()
         self.objects.append(made)
         name, *parts = self._parts(depth)
-        made.default_factory = None if name is None else FACTORIES[name]
+        made.default_factory = None if name is None else form.FACTORIES[name]
         made.update(self._pairs(parts))
         return made
 
@@ -408,31 +374,31 @@ _scalars: dict[int, Callable[[Any], Any]] = {
 }
 
 _readers: dict[int, Callable[[Any, int], Any]] = {
-    BIG_INT: Decoder._big_int,
-    SURROGATES: Decoder._surrogates,
-    BYTEARRAY: Decoder._bytearray,
-    TUPLE: Decoder._tuple,
-    SET: Decoder._set,
-    FROZENSET: Decoder._frozenset,
-    COMPLEX: Decoder._complex,
-    DATETIME: Decoder._datetime,
-    DATE: Decoder._date,
-    TIME: Decoder._time,
-    TIMEDELTA: Decoder._timedelta,
-    DECIMAL: Decoder._decimal,
-    UUID: Decoder._uuid,
-    PATH: Decoder._path,
-    RANGE: Decoder._range,
-    SLICE: Decoder._slice,
-    SAME: Decoder._same,
-    PLACEHOLDER: Decoder._placeholder,
-    TIMEZONE: Decoder._timezone,
-    DEQUE: Decoder._deque,
-    DICT: Decoder._dict,
-    ORDERED: Decoder._ordered,
-    COUNTER: Decoder._counter,
-    DEFAULTS: Decoder._defaults,
-    PACKED: Decoder._packed,
-    BYTES_KEPT: Decoder._bytes_kept,
-    ELLIPSIS: Decoder._ellipsis,
+    form.BIG_INT: Decoder._big_int,
+    form.SURROGATES: Decoder._surrogates,
+    form.BYTEARRAY: Decoder._bytearray,
+    form.TUPLE: Decoder._tuple,
+    form.SET: Decoder._set,
+    form.FROZENSET: Decoder._frozenset,
+    form.COMPLEX: Decoder._complex,
+    form.DATETIME: Decoder._datetime,
+    form.DATE: Decoder._date,
+    form.TIME: Decoder._time,
+    form.TIMEDELTA: Decoder._timedelta,
+    form.DECIMAL: Decoder._decimal,
+    form.UUID: Decoder._uuid,
+    form.PATH: Decoder._path,
+    form.RANGE: Decoder._range,
+    form.SLICE: Decoder._slice,
+    form.SAME: Decoder._same,
+    form.PLACEHOLDER: Decoder._placeholder,
+    form.TIMEZONE: Decoder._timezone,
+    form.DEQUE: Decoder._deque,
+    form.DICT: Decoder._dict,
+    form.ORDERED: Decoder._ordered,
+    form.COUNTER: Decoder._counter,
+    form.DEFAULTS: Decoder._defaults,
+    form.PACKED: Decoder._packed,
+    form.BYTES_KEPT: Decoder._bytes_kept,
+    form.ELLIPSIS: Decoder._ellipsis,
 }

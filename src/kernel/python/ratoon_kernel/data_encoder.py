@@ -12,48 +12,14 @@ import uuid
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from . import data_form as form
 from . import packing
 from .adapter import registry
-from .data_form import (
-    BIG_INT,
-    BYTEARRAY,
-    BYTES_KEPT,
-    COMPLEX,
-    COUNTER,
-    DATE,
-    DATETIME,
-    DECIMAL,
-    DEFAULTS,
-    DEQUE,
-    DICT,
-    ELLIPSIS,
-    FACTORIES,
-    FROZENSET,
-    LARGE_BYTES,
-    MARK,
-    MAX_COUNT,
-    MAX_DEPTH,
-    MIN_PACKED,
-    ORDERED,
-    PACKED,
-    PATH,
-    PLACEHOLDER,
-    RANGE,
-    SAME,
-    SET,
-    SLICE,
-    SURROGATES,
-    TIME,
-    TIMEDELTA,
-    TIMEZONE,
-    TUPLE,
-    UUID,
-    NotPlain,
-)  # fmt: skip
+from .data_form import NotPlain
 
 # The first bytes of lists and of maps in MessagePack, each as (for fewer than 16 items, for more).
 _LIST, _MAP = (0x90, 0xDC), (0x80, 0xDE)
-_PLACEHOLDER_MARK = bytes((0x81, 0xD4, MARK, PLACEHOLDER))
+_PLACEHOLDER_MARK = bytes((0x81, 0xD4, form.MARK, form.PLACEHOLDER))
 _WITH_SHAPE = ("numpy", "pandas", "polars", "torch", "scipy")
 
 
@@ -79,7 +45,7 @@ class Encoder:
         self.open: set[int] = set()
         # Keeps the containers alive, so that no other object gets their id.
         self.alive: list[Any] = []
-        self.left = MAX_COUNT
+        self.left = form.MAX_COUNT
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, 5000))
         try:
@@ -112,7 +78,7 @@ class Encoder:
 
     def _of_library(self, kind: type, value: Any, depth: int) -> bool:
         if kind.__module__ == "zoneinfo" and isinstance(value.key, str):
-            self.mark(TIMEZONE)
+            self.mark(form.TIMEZONE)
             self.plain(value.key)
             return True
         adapter = registry.of_class(kind)
@@ -123,7 +89,7 @@ class Encoder:
         if kind.__module__.split(".")[0] in _WITH_SHAPE:
             shape = getattr(value, "shape", None)
             size = "×".join(map(str, shape)) if isinstance(shape, tuple) else None
-        self.mark(PLACEHOLDER)
+        self.mark(form.PLACEHOLDER)
         name = f"{kind.__module__}.{kind.__qualname__}"[:200]
         self.plain([name.encode(errors="replace").decode(), size])
 
@@ -132,7 +98,7 @@ class Encoder:
     def mark(self, number: int) -> None:
         """Begins a value of a type that MessagePack does not have. `number` is the type's
         number."""
-        self.out += bytes((0x81, 0xD4, MARK, number))
+        self.out += bytes((0x81, 0xD4, form.MARK, number))
 
     def list_of(self, count: int) -> None:
         """Begins a list of `count` items, which the caller then writes. The list gets no number, so
@@ -159,7 +125,7 @@ class Encoder:
             return True
         if id(value) in self.open:
             raise NotPlain("it contains itself")
-        self.mark(SAME)
+        self.mark(form.SAME)
         self._int(number)
         return False
 
@@ -175,7 +141,7 @@ class Encoder:
             self.out += struct.pack(">BI", long + 1, count)
 
     def _items(self, items: Sequence[Any], depth: int) -> None:
-        if depth >= MAX_DEPTH:
+        if depth >= form.MAX_DEPTH:
             raise NotPlain("it is nested too deeply")
         packed = self._packed(items)
         if packed is not None:
@@ -187,7 +153,7 @@ class Encoder:
             self.value(item, depth + 1)
 
     def _packed(self, items: Collection[Any]) -> packing.Packed | None:
-        return packing.pack(items) if len(items) >= MIN_PACKED else None
+        return packing.pack(items) if len(items) >= form.MIN_PACKED else None
 
     def _check(self, count: int) -> None:
         if count > self.left:
@@ -195,7 +161,7 @@ class Encoder:
 
     def _piece(self, packed: packing.Packed) -> None:
         letter, count, data = packed
-        self.mark(PACKED)
+        self.mark(form.PACKED)
         self.list_of(3)
         self.plain(letter)
         self.plain(count)
@@ -208,11 +174,11 @@ class Encoder:
     def _dict(self, value: dict[Any, Any], depth: int) -> None:
         if not self.begins(value):
             return
-        if depth >= MAX_DEPTH:
+        if depth >= form.MAX_DEPTH:
             raise NotPlain("it is nested too deeply")
         keys, items = self._packed(value.keys()), self._packed(value.values())
         if keys is not None and items is not None:
-            self.mark(DICT)
+            self.mark(form.DICT)
             self.list_of(2)
             self._piece(keys)
             self._piece(items)
@@ -227,10 +193,10 @@ class Encoder:
             self.value(item, depth + 1)
 
     def _tuple(self, value: tuple[Any, ...], depth: int) -> None:
-        self._frozen(TUPLE, value, depth)
+        self._frozen(form.TUPLE, value, depth)
 
     def _frozenset(self, value: frozenset[Any], depth: int) -> None:
-        self._frozen(FROZENSET, value, depth)
+        self._frozen(form.FROZENSET, value, depth)
 
     def _frozen(self, number: int, value: Any, depth: int) -> None:
         if self.begins(value):
@@ -245,24 +211,24 @@ class Encoder:
             self._items(parts, depth)
 
     def _set(self, value: set[Any], depth: int) -> None:
-        self._marked(SET, value, list(value), depth)
+        self._marked(form.SET, value, list(value), depth)
 
     def _deque(self, value: collections.deque[Any], depth: int) -> None:
-        self._marked(DEQUE, value, [value.maxlen, *value], depth)
+        self._marked(form.DEQUE, value, [value.maxlen, *value], depth)
 
     def _ordered(self, value: Any, depth: int) -> None:
-        self._marked(ORDERED, value, _flat(value), depth)
+        self._marked(form.ORDERED, value, _flat(value), depth)
 
     def _counter(self, value: Any, depth: int) -> None:
-        self._marked(COUNTER, value, _flat(value), depth)
+        self._marked(form.COUNTER, value, _flat(value), depth)
 
     def _defaults(self, value: Any, depth: int) -> None:
         factory = value.default_factory
         name: Any = getattr(factory, "__name__", None)
-        if factory is not None and FACTORIES.get(name) is not factory:
+        if factory is not None and form.FACTORIES.get(name) is not factory:
             self._placeholder(type(value), value)
         else:
-            self._marked(DEFAULTS, value, [name, *_flat(value)], depth)
+            self._marked(form.DEFAULTS, value, [name, *_flat(value)], depth)
 
     # Scalars
 
@@ -282,7 +248,7 @@ class Encoder:
         elif 0 <= value < 2**64:
             self.out += struct.pack(">BQ", 0xCF, value)
         else:
-            self.mark(BIG_INT)
+            self.mark(form.BIG_INT)
             self._bytes(value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True))
 
     def _float(self, value: float, depth: int = 0) -> None:
@@ -292,7 +258,7 @@ class Encoder:
         try:
             data = value.encode()
         except UnicodeEncodeError:
-            self.mark(SURROGATES)
+            self.mark(form.SURROGATES)
             self._bytes(value.encode("utf-8", "surrogatepass"))
             return
         if len(data) < 32:
@@ -302,8 +268,8 @@ class Encoder:
         self.out += data
 
     def _bytes(self, value: bytes, depth: int = 0) -> None:
-        if len(value) >= LARGE_BYTES:
-            self.mark(BYTES_KEPT)
+        if len(value) >= form.LARGE_BYTES:
+            self.mark(form.BYTES_KEPT)
             self.plain([len(value), self.keep(value)])
         else:
             self.out += struct.pack(">BI", 0xC6, len(value))
@@ -311,21 +277,21 @@ class Encoder:
 
     def _bytearray(self, value: bytearray, depth: int) -> None:
         if self.begins(value):
-            self.mark(BYTEARRAY)
+            self.mark(form.BYTEARRAY)
             self._bytes(bytes(value))
 
     def _complex(self, value: complex, depth: int) -> None:
-        self.mark(COMPLEX)
+        self.mark(form.COMPLEX)
         self.plain([value.real, value.imag])
 
     def _datetime(self, value: datetime.datetime, depth: int) -> None:
         date = [value.year, value.month, value.day]
         time = [value.hour, value.minute, value.second, value.microsecond, value.fold]
-        self._zoned(DATETIME, value, [*date, *time])
+        self._zoned(form.DATETIME, value, [*date, *time])
 
     def _time(self, value: datetime.time, depth: int) -> None:
         time = [value.hour, value.minute, value.second, value.microsecond, value.fold]
-        self._zoned(TIME, value, time)
+        self._zoned(form.TIME, value, time)
 
     def _zoned(self, number: int, value: Any, at: list[Any]) -> None:
         try:
@@ -337,40 +303,40 @@ class Encoder:
             self.plain([*at, zone])
 
     def _date(self, value: datetime.date, depth: int) -> None:
-        self.mark(DATE)
+        self.mark(form.DATE)
         self.plain([value.year, value.month, value.day])
 
     def _timedelta(self, value: datetime.timedelta, depth: int) -> None:
-        self.mark(TIMEDELTA)
+        self.mark(form.TIMEDELTA)
         self.plain([value.days, value.seconds, value.microseconds])
 
     def _timezone(self, value: datetime.timezone, depth: int) -> None:
-        self.mark(TIMEZONE)
+        self.mark(form.TIMEZONE)
         self.plain(_zone(value))
 
     def _decimal(self, value: decimal.Decimal, depth: int) -> None:
-        self.mark(DECIMAL)
+        self.mark(form.DECIMAL)
         self.plain(str(value))
 
     def _uuid(self, value: uuid.UUID, depth: int) -> None:
-        self.mark(UUID)
+        self.mark(form.UUID)
         self.plain(value.bytes)
 
     def _path(self, value: pathlib.PurePath, depth: int) -> None:
-        self.mark(PATH)
+        self.mark(form.PATH)
         self.plain([type(value).__name__, str(value)])
 
     def _range(self, value: range, depth: int) -> None:
-        self.mark(RANGE)
+        self.mark(form.RANGE)
         self.plain([value.start, value.stop, value.step])
 
     def _slice(self, value: Any, depth: int) -> None:
-        self.mark(SLICE)
+        self.mark(form.SLICE)
         parts = (value.start, value.stop, value.step)
         self._items(parts, depth)
 
     def _ellipsis(self, value: Any, depth: int) -> None:
-        self.mark(ELLIPSIS)
+        self.mark(form.ELLIPSIS)
         self.out.append(0xC0)
 
 
