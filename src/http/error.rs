@@ -10,6 +10,9 @@ use actix_web::{HttpResponse, ResponseError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+/// What a handler returns.
+pub(crate) type HttpResult = Result<HttpResponse, Problem>;
+
 /// The body of every answer that is not a success.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ErrorBody {

@@ -1,5 +1,6 @@
 //! Bodies of answers that hold something until the whole body has been sent: a permit, for example.
 
+use super::error::HttpResult;
 use crate::problem::Problem;
 use actix_web::HttpResponse;
 use actix_web::body::SizedStream;
@@ -24,11 +25,7 @@ pub(super) fn sent_with<T: 'static>(text: Bytes, held: T) -> impl Stream<Item = 
 ///
 /// # Errors
 /// When the value cannot be serialised.
-pub(super) fn json_with<T: 'static>(
-    status: StatusCode,
-    value: &impl Serialize,
-    held: T,
-) -> Result<HttpResponse, Problem> {
+pub(super) fn json_with<T: 'static>(status: StatusCode, value: &impl Serialize, held: T) -> HttpResult {
     let text = serde_json::to_vec(value).map_err(|_| Problem::internal("the answer is no JSON"))?;
     let mut response = HttpResponse::build(status);
     let response = response.insert_header((CONTENT_TYPE, "application/json"));

@@ -1,9 +1,8 @@
 //! `POST /api/notebooks/{name}/agents/{id}`: stops an agent, or lets it continue.
 
 use crate::http::app_state::AppState;
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::request::{Caller, Json, PathParams};
-use crate::problem::Problem;
 use actix_web::{HttpResponse, web};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -33,7 +32,7 @@ pub(crate) async fn stop(
     caller: Caller,
     path: PathParams,
     Json(body): Json<AgentWish>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let session = AppState::notebook(&app, path.get(0)).await?;
     let (started, report) = app.agents.stop(session.name(), path.get(1), body.stopped)?;
     app.report_agent(report).await;

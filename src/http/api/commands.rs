@@ -2,7 +2,7 @@
 //! variables.
 
 use crate::http::app_state::{AppState, WHOLE_TIMEOUT};
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::held_body::json_with;
 use crate::http::request::{Caller, Json, PathParams};
 use crate::notebook::{Command, Reply, Snapshot, StateId};
@@ -40,11 +40,7 @@ pub(crate) struct Replies {
     get, path = "/api/notebooks/{name}", tag = "notebooks", params(("name" = String, Path)),
     responses((status = 200, body = Snapshot), (status = 404, body = ErrorBody))
 )]
-pub(crate) async fn snapshot(
-    app: web::Data<AppState>,
-    caller: Caller,
-    path: PathParams,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn snapshot(app: web::Data<AppState>, caller: Caller, path: PathParams) -> HttpResult {
     let session = AppState::notebook(&app, path.get(0)).await?;
     let permit = app.whole_for(caller.access()?, 1).await?;
     let mut pieces = session.snapshot().await?.into_pieces("", "");
@@ -79,7 +75,7 @@ pub(crate) async fn command(
     caller: Caller,
     path: PathParams,
     Json(command): Json<Command>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let session = AppState::notebook(&app, path.get(0)).await?;
     let permit = app.long_answer_for(caller.access()?, &command).await?;
     let reply = match app.authorize(caller.access()?, command) {
@@ -109,7 +105,7 @@ pub(crate) async fn batch(
     caller: Caller,
     path: PathParams,
     Json(Batch { commands }): Json<Batch>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let session = AppState::notebook(&app, path.get(0)).await?;
     let access = caller.access()?;
     let questions = || commands.iter().filter(|command| command.has_long_answer());
@@ -136,11 +132,7 @@ pub(crate) async fn batch(
     params(("name" = String, Path), ("id" = String, Path)),
     responses((status = 200, body = Reply), (status = 404, body = ErrorBody))
 )]
-pub(crate) async fn variables(
-    app: web::Data<AppState>,
-    caller: Caller,
-    path: PathParams,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn variables(app: web::Data<AppState>, caller: Caller, path: PathParams) -> HttpResult {
     let state = StateId::new(path.get(1));
     let session = AppState::notebook(&app, path.get(0)).await?;
     let command = Command::ListVariables { state: state.into() };

@@ -2,10 +2,9 @@
 //! restore or delete for good.
 
 use crate::http::app_state::AppState;
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::request::PathParams;
 use crate::notebook::{self, StateId};
-use crate::problem::Problem;
 use actix_web::{HttpResponse, web};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -57,7 +56,7 @@ pub(crate) struct DeletedRun {
     get, path = "/api/notebooks/{name}/trash", tag = "notebooks", params(("name" = String, Path)),
     responses((status = 200, body = DeletedItems), (status = 404, body = ErrorBody))
 )]
-pub(crate) async fn list(app: web::Data<AppState>, path: PathParams) -> Result<HttpResponse, Problem> {
+pub(crate) async fn list(app: web::Data<AppState>, path: PathParams) -> HttpResult {
     let session = AppState::notebook(&app, path.get(0)).await?;
     let deleted =
         session.read(|notebook| notebook.deletions().into_iter().map(Deletion::from).collect()).await?;

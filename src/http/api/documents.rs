@@ -5,7 +5,7 @@ use crate::clock::now_ms;
 use crate::formats::{Document, Format};
 use crate::http::app_state::{AppState, MAX_WHOLES, detached};
 use crate::http::authorize::find_state;
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::held_body::sent_with;
 use crate::http::limits;
 use crate::http::request::{Caller, PathParams, each_chunk, query_value};
@@ -50,7 +50,7 @@ pub(crate) async fn document(
     app: web::Data<AppState>,
     caller: Caller,
     path: PathParams,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let word = query_value(&request, "as").unwrap_or_else(|| Format::Ipynb.word().to_owned());
     let Some(format) = Format::from_word(&word) else {
         let how = "use `ipynb`, `py` or `html`";
@@ -96,11 +96,7 @@ pub(crate) async fn document(
         (status = 413, description = "The file is too long", body = ErrorBody),
     )
 )]
-pub(crate) async fn import(
-    request: HttpRequest,
-    body: web::Payload,
-    app: web::Data<AppState>,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn import(request: HttpRequest, body: web::Payload, app: web::Data<AppState>) -> HttpResult {
     let Some(name) = query_value(&request, "name") else {
         let how = "add `?name=` with the name of the new notebook";
         return Err(Problem::bad_request("import a notebook", "it has no name", how));

@@ -4,7 +4,7 @@
 use super::state_files::{PIECE_BYTES, file_name};
 use crate::directory::{Deleted, Directory, Entry, FilePath, NewFile};
 use crate::http::app_state::AppState;
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::limits;
 use crate::http::request::{Json, NoBody, PathParams, each_chunk, query_value};
 use crate::pictures::media_type;
@@ -60,7 +60,7 @@ pub(crate) struct DeletedFiles {
 
 /// Lists the directory in which cells run.
 #[utoipa::path(get, path = "/api/folders", tag = "files", responses((status = 200, body = Folder)))]
-pub(crate) async fn root(app: web::Data<AppState>) -> Result<HttpResponse, Problem> {
+pub(crate) async fn root(app: web::Data<AppState>) -> HttpResult {
     list_folder(&app, FilePath::root()).await
 }
 
@@ -73,11 +73,11 @@ pub(crate) async fn root(app: web::Data<AppState>) -> Result<HttpResponse, Probl
         (status = 404, description = "No such folder", body = ErrorBody),
     )
 )]
-pub(crate) async fn folder(app: web::Data<AppState>, path: PathParams) -> Result<HttpResponse, Problem> {
+pub(crate) async fn folder(app: web::Data<AppState>, path: PathParams) -> HttpResult {
     list_folder(&app, FilePath::parse(path.get(0))?).await
 }
 
-async fn list_folder(app: &web::Data<AppState>, path: FilePath) -> Result<HttpResponse, Problem> {
+async fn list_folder(app: &web::Data<AppState>, path: FilePath) -> HttpResult {
     let listing = on_disk(app, move |directory| directory.list(&path)).await?;
     let directory = app.directory.root().display().to_string();
     Ok(HttpResponse::Ok().json(Folder { directory, entries: listing.entries, more: listing.more }))
@@ -94,11 +94,7 @@ async fn list_folder(app: &web::Data<AppState>, path: FilePath) -> Result<HttpRe
         (status = 507, description = "The disk is full", body = ErrorBody),
     )
 )]
-pub(crate) async fn make_folder(
-    app: web::Data<AppState>,
-    path: PathParams,
-    _: NoBody,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn make_folder(app: web::Data<AppState>, path: PathParams, _: NoBody) -> HttpResult {
     let path = new_path(path.get(0))?;
     let located = Located { path: path.to_string() };
     on_disk(&app, move |directory| directory.make_folder(&path)).await?;
@@ -115,7 +111,7 @@ pub(crate) async fn make_folder(
         (status = 404, description = "No such file", body = ErrorBody),
     )
 )]
-pub(crate) async fn download(app: web::Data<AppState>, path: PathParams) -> Result<HttpResponse, Problem> {
+pub(crate) async fn download(app: web::Data<AppState>, path: PathParams) -> HttpResult {
     let path = FilePath::parse(path.get(0))?;
     let media_type = media_type(path.name()).map_or("application/octet-stream", |(_, media_type)| media_type);
     let name = file_name(path.name(), "");
@@ -180,7 +176,7 @@ pub(crate) async fn upload(
     body: web::Payload,
     app: web::Data<AppState>,
     path: PathParams,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let path = new_path(path.get(0))?;
     let replaces = query_value(&request, "replace").is_some_and(|value| value == "true");
     let _permit = app.file_permit()?;
@@ -232,7 +228,7 @@ pub(crate) async fn rename(
     app: web::Data<AppState>,
     path: PathParams,
     Json(body): Json<NewPath>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let (from, to) = (FilePath::parse(path.get(0))?, new_path(&body.to)?);
     on_disk(&app, move |directory| directory.rename(&from, &to)).await?;
     Ok(HttpResponse::Ok().json(Located { path: body.to }))
@@ -248,11 +244,7 @@ pub(crate) async fn rename(
         (status = 409, description = "The file is on another disk than the trash", body = ErrorBody),
     )
 )]
-pub(crate) async fn remove(
-    app: web::Data<AppState>,
-    path: PathParams,
-    _: NoBody,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn remove(app: web::Data<AppState>, path: PathParams, _: NoBody) -> HttpResult {
     let path = FilePath::parse(path.get(0))?;
     let id = on_disk(&app, move |directory| directory.discard(&path)).await?;
     Ok(HttpResponse::Ok().json(Discarded { id }))
@@ -260,7 +252,7 @@ pub(crate) async fn remove(
 
 /// Lists the deleted files.
 #[utoipa::path(get, path = "/api/deleted-files", tag = "files", responses((status = 200, body = DeletedFiles)))]
-pub(crate) async fn deleted(app: web::Data<AppState>) -> Result<HttpResponse, Problem> {
+pub(crate) async fn deleted(app: web::Data<AppState>) -> HttpResult {
     let deleted = on_disk(&app, |directory| Ok(directory.deleted())).await?;
     Ok(HttpResponse::Ok().json(DeletedFiles { deleted }))
 }
@@ -273,11 +265,7 @@ pub(crate) async fn deleted(app: web::Data<AppState>) -> Result<HttpResponse, Pr
         (status = 404, description = "No such deleted file", body = ErrorBody),
     )
 )]
-pub(crate) async fn restore(
-    app: web::Data<AppState>,
-    path: PathParams,
-    _: NoBody,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn restore(app: web::Data<AppState>, path: PathParams, _: NoBody) -> HttpResult {
     let id = path.get(0).to_owned();
     let path = on_disk(&app, move |directory| directory.restore(&id)).await?;
     Ok(HttpResponse::Ok().json(Located { path }))
@@ -291,11 +279,7 @@ pub(crate) async fn restore(
         (status = 404, description = "No such deleted file", body = ErrorBody),
     )
 )]
-pub(crate) async fn purge(
-    app: web::Data<AppState>,
-    path: PathParams,
-    _: NoBody,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn purge(app: web::Data<AppState>, path: PathParams, _: NoBody) -> HttpResult {
     let id = path.get(0).to_owned();
     on_disk(&app, move |directory| directory.purge(&id)).await?;
     Ok(HttpResponse::NoContent().finish())

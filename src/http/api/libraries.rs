@@ -1,8 +1,8 @@
 //! Serves the JavaScript of plotting packages to output frames, which have no network access.
 
 use crate::http::app_state::AppState;
+use crate::http::error::HttpResult;
 use crate::http::request::{Caller, PathParams, query_value};
-use crate::problem::Problem;
 use crate::session::Session;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -33,7 +33,7 @@ pub(crate) async fn library(
     app: web::Data<AppState>,
     caller: Caller,
     path: PathParams,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let name = path.get(0).to_owned();
     let python = match query_value(&request, "notebook") {
         Some(notebook) if caller.access()?.opens(&notebook) => {

@@ -1,7 +1,7 @@
 //! Lints the cells of a notebook and formats them, with the user's ruff.
 
 use crate::http::app_state::AppState;
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::limits;
 use crate::http::request::{Json, PathParams};
 use crate::problem::{Kind, Problem};
@@ -82,7 +82,7 @@ pub(crate) async fn lint(
     app: web::Data<AppState>,
     path: PathParams,
     Json(CodeCells { cells }): Json<CodeCells>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     cells.iter().try_for_each(|code| limits::check_source(code))?;
     let name = path.get(0).to_owned();
     let Some(ruff) = ruff(&app, &name).await? else {
@@ -112,7 +112,7 @@ pub(crate) async fn format(
     app: web::Data<AppState>,
     path: PathParams,
     Json(CodeCells { cells }): Json<CodeCells>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     cells.iter().try_for_each(|code| limits::check_source(code))?;
     let name = path.get(0).to_owned();
     let Some(ruff) = ruff(&app, &name).await? else {

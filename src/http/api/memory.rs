@@ -1,9 +1,8 @@
 //! `GET /api/notebooks/{name}/memory`.
 
 use crate::http::app_state::AppState;
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::request::PathParams;
-use crate::problem::Problem;
 use actix_web::{HttpResponse, web};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -25,7 +24,7 @@ pub(crate) struct Memory {
     get, path = "/api/notebooks/{name}/memory", tag = "notebooks", params(("name" = String, Path)),
     responses((status = 200, body = Memory), (status = 404, body = ErrorBody))
 )]
-pub(crate) async fn memory(app: web::Data<AppState>, path: PathParams) -> Result<HttpResponse, Problem> {
+pub(crate) async fn memory(app: web::Data<AppState>, path: PathParams) -> HttpResult {
     let totals = AppState::notebook(&app, path.get(0)).await?.memory().await?;
     Ok(HttpResponse::Ok().json(Memory {
         memory_bytes: totals.notebook,

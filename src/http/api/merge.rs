@@ -2,7 +2,7 @@
 
 use crate::http::app_state::AppState;
 use crate::http::authorize::{clean_up, unexpected};
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::request::{Caller, Json, PathParams};
 use crate::notebook::{
     Command, Ended, ExecId, MergePlan, MergeSpec, OnConflict, Reply, RunStatus, StateId, StateRef, Take,
@@ -86,7 +86,7 @@ pub(crate) async fn merge(
     caller: Caller,
     path: PathParams,
     Json(body): Json<Merge>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let made = || format!("merge-{}", uuid::Uuid::new_v4().simple());
     let exec_id = ExecId::new(body.exec_id.unwrap_or_else(made));
     let what = format!("take variables of {:?} into {:?}", body.from, path.get(0));

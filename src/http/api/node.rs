@@ -1,7 +1,7 @@
 //! `/api/node`: how `ratoon_worker.run` gives tasks to the agent of its node.
 
 use crate::http::app_state::AppState;
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::request::Json;
 use crate::node_agent::{Agent, TaskEnd};
 use crate::problem::{Kind, Problem};
@@ -34,7 +34,7 @@ pub(crate) struct EndOfTask {
     get, path = "/api/node", tag = "workers",
     responses((status = 200, description = "It is one"), (status = 404, body = ErrorBody))
 )]
-pub(crate) async fn status(app: web::Data<AppState>) -> Result<HttpResponse, Problem> {
+pub(crate) async fn status(app: web::Data<AppState>) -> HttpResult {
     agent(&app)?;
     Ok(HttpResponse::Ok().json(json!({})))
 }
@@ -47,7 +47,7 @@ pub(crate) async fn status(app: web::Data<AppState>) -> Result<HttpResponse, Pro
 pub(crate) async fn run(
     app: web::Data<AppState>,
     Json(TaskName { notebook, task }): Json<TaskName>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let (end, problem) = match agent(&app)?.run(notebook, task).await {
         TaskEnd::Stored => ("stored", None),
         TaskEnd::Withdrawn => ("withdrawn", None),

@@ -1,7 +1,7 @@
 //! Lists, opens, renames, copies and deletes notebooks.
 
 use crate::http::app_state::{AppState, detached};
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::limits;
 use crate::http::request::{Caller, Json, PathParams, query_value};
 use crate::notebook::{Notebook, Residency, SandboxRules};
@@ -63,7 +63,7 @@ pub(crate) struct NewName {
 
 /// Lists the notebooks that the caller may see, open or not.
 #[utoipa::path(get, path = "/api/notebooks", tag = "notebooks", responses((status = 200, body = Notebooks)))]
-pub(crate) async fn notebooks(app: web::Data<AppState>, caller: Caller) -> Result<HttpResponse, Problem> {
+pub(crate) async fn notebooks(app: web::Data<AppState>, caller: Caller) -> HttpResult {
     let names = app.names_for(caller.access()?);
     let about = summaries(&app, names.clone()).await?;
     Ok(HttpResponse::Ok().json(Notebooks { notebooks: names, about, sandbox: app.sandbox.clone() }))
@@ -116,10 +116,7 @@ fn counts(notebook: &Notebook) -> (u64, u64) {
         (status = 503, description = "Too many notebooks are open", body = ErrorBody),
     )
 )]
-pub(crate) async fn open_notebook(
-    app: web::Data<AppState>,
-    Json(body): Json<Named>,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn open_notebook(app: web::Data<AppState>, Json(body): Json<Named>) -> HttpResult {
     let session = AppState::open(&app, &body.name).await?;
     Ok(HttpResponse::Ok().json(Named { name: session.name().to_owned() }))
 }
@@ -144,7 +141,7 @@ pub(crate) async fn rename(
     app: web::Data<AppState>,
     path: PathParams,
     Json(body): Json<NewName>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let (name, NewName { to, stop }) = (path.get(0).to_owned(), body);
     limits::check_notebook_name(&to)?;
     detached(async move {
@@ -174,7 +171,7 @@ pub(crate) async fn duplicate(
     app: web::Data<AppState>,
     path: PathParams,
     Json(body): Json<NewName>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let (name, to) = (path.get(0).to_owned(), body.to);
     limits::check_notebook_name(&to)?;
     detached(async move {
@@ -201,11 +198,7 @@ pub(crate) async fn duplicate(
         (status = 409, description = "Cells are running, or it is the start notebook", body = ErrorBody),
     )
 )]
-pub(crate) async fn remove(
-    request: HttpRequest,
-    app: web::Data<AppState>,
-    path: PathParams,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn remove(request: HttpRequest, app: web::Data<AppState>, path: PathParams) -> HttpResult {
     let name = path.get(0).to_owned();
     let stop = query_value(&request, "stop").is_some_and(|v| v == "true");
     detached(async move {

@@ -5,7 +5,7 @@ use super::state_files::file_name;
 use crate::directory::FilePath;
 use crate::formats::{local_path, picture_addresses};
 use crate::http::app_state::AppState;
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::held_body::sent_with;
 use crate::http::request::{Caller, PathParams, each_chunk, query_value};
 use crate::notebook::{DraftKind, Notebook};
@@ -51,7 +51,7 @@ pub(crate) async fn attach(
     body: web::Payload,
     app: web::Data<AppState>,
     path: PathParams,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let file = query_value(&request, "file").unwrap_or_default();
     let Some((suffix, _)) = media_type(&file) else {
         let why = format!("{file:?} is not the name of a picture");
@@ -92,11 +92,7 @@ fn stem(file: &str) -> String {
         (status = 404, description = "No such notebook or attachment", body = ErrorBody),
     )
 )]
-pub(crate) async fn attachment(
-    app: web::Data<AppState>,
-    caller: Caller,
-    path: PathParams,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn attachment(app: web::Data<AppState>, caller: Caller, path: PathParams) -> HttpResult {
     let session = AppState::notebook(&app, path.get(0)).await?;
     let (attachments, name) = (session.files().attachments.clone(), path.get(1).to_owned());
     let whole = app.whole_for(caller.access()?, 1).await?;
@@ -117,11 +113,7 @@ pub(crate) async fn attachment(
         (status = 404, description = "No such notebook or picture", body = ErrorBody),
     )
 )]
-pub(crate) async fn local(
-    app: web::Data<AppState>,
-    caller: Caller,
-    path: PathParams,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn local(app: web::Data<AppState>, caller: Caller, path: PathParams) -> HttpResult {
     let session = AppState::notebook(&app, path.get(0)).await?;
     let file = FilePath::parse(path.get(1))?;
     let name = file.name().to_owned();
@@ -159,7 +151,7 @@ fn texts_with(notebook: &Notebook, suffix: &str) -> Vec<String> {
 
 /// The answer with a picture. The whole picture is in memory until it has been sent. Then `permit`
 /// is dropped.
-fn picture<T: 'static>(name: &str, bytes: Option<Vec<u8>>, permit: T) -> Result<HttpResponse, Problem> {
+fn picture<T: 'static>(name: &str, bytes: Option<Vec<u8>>, permit: T) -> HttpResult {
     let what = || format!("show the picture {name:?}");
     let Some(bytes) = bytes else {
         let why = format!("there is no such picture, or it is longer than {MAX_PICTURE_BYTES} bytes");

@@ -1,11 +1,10 @@
 //! Lists the Pythons of this machine, and chooses the one that runs a notebook's cells.
 
 use crate::http::app_state::{AppState, detached};
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::limits;
 use crate::http::request::{Caller, Json, PathParams};
 use crate::notebook::Python;
-use crate::problem::Problem;
 use crate::session::FoundPython;
 use actix_web::{HttpResponse, web};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -64,7 +63,7 @@ fn null_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Str
 #[utoipa::path(
     get, path = "/api/pythons", tag = "server", responses((status = 200, body = PythonList))
 )]
-pub(crate) async fn pythons(app: web::Data<AppState>) -> Result<HttpResponse, Problem> {
+pub(crate) async fn pythons(app: web::Data<AppState>) -> HttpResult {
     // One list at a time, because each starts some dozen programs.
     let _lock = app.python_search.lock().await;
     let pythons = app.sessions.pythons().clone();
@@ -91,7 +90,7 @@ pub(crate) async fn choose(
     caller: Caller,
     path: PathParams,
     Json(choice): Json<PythonChoice>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let chosen = choice.path.map(|path| limits::check_python_path(&path).map(|()| PathBuf::from(path)));
     let (chosen, access) = (chosen.transpose()?, caller.access()?.clone());
     let session = AppState::notebook(&app, path.get(0)).await?;

@@ -3,7 +3,7 @@
 
 use crate::http::app_state::AppState;
 use crate::http::compat::{self, Executed};
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::request::{Caller, Json, PathParams};
 use crate::notebook::{Base, ExecId, OnError, RunSpec};
 use crate::problem::{Kind, Problem};
@@ -82,7 +82,7 @@ pub(crate) async fn run_many(
     caller: Caller,
     path: PathParams,
     Json(body): Json<RunMany>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let what = format!("run {} cells", body.cells.len());
     if body.cells.len() > MAX_CELLS {
         let why = format!("one request may have at most {MAX_CELLS}");

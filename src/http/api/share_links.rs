@@ -3,7 +3,7 @@
 
 use crate::http::app_state::{AppState, Listens, detached};
 use crate::http::auth::{HeldLink, Link, LinkError, NewLink};
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::limits;
 use crate::http::percent::percent_encoded;
 use crate::http::request::{Json, NoBody, PathParams};
@@ -68,10 +68,7 @@ pub(crate) async fn links(app: web::Data<AppState>) -> HttpResponse {
         (status = 507, description = "The link could not be stored. It is not valid", body = ErrorBody),
     )
 )]
-pub(crate) async fn add_link(
-    app: web::Data<AppState>,
-    Json(body): Json<LinkWish>,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn add_link(app: web::Data<AppState>, Json(body): Json<LinkWish>) -> HttpResult {
     if body.scope == Scope::Owner {
         let why = "a link cannot have the scope `owner`";
         return Err(Problem::bad_request("create a share link", why, "use the scope `view` or `run`"));
@@ -100,11 +97,7 @@ pub(crate) async fn add_link(
     delete, path = "/api/links/{id}", tag = "links", params(("id" = String, Path)),
     responses((status = 204, description = "The link was revoked"), (status = 404, body = ErrorBody))
 )]
-pub(crate) async fn take_back_link(
-    app: web::Data<AppState>,
-    path: PathParams,
-    _: NoBody,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn take_back_link(app: web::Data<AppState>, path: PathParams, _: NoBody) -> HttpResult {
     detached(store_and_revoke_link(app, path.get(0).to_owned())).await?;
     Ok(HttpResponse::NoContent().finish())
 }

@@ -3,7 +3,7 @@
 use crate::blocking_pool::BlockingPool;
 use crate::http::app_state::{AppState, detached};
 use crate::http::authorize::{find_state, unexpected};
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::limits;
 use crate::http::percent::percent_encoded;
 use crate::http::request::{PathParams, each_chunk, query_value};
@@ -49,11 +49,7 @@ const MAX_CODE_BYTES: usize = 16 << 20;
         (status = 410, description = "The state's checkpoint is damaged", body = ErrorBody),
     )
 )]
-pub(crate) async fn export(
-    request: HttpRequest,
-    app: web::Data<AppState>,
-    path: PathParams,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn export(request: HttpRequest, app: web::Data<AppState>, path: PathParams) -> HttpResult {
     let session = AppState::notebook(&app, path.get(0)).await?;
     let state = find_state(&session, path.get(1)).await?;
     let query = |key| query_value(&request, key);
@@ -109,7 +105,7 @@ pub(crate) async fn import(
     body: web::Payload,
     app: web::Data<AppState>,
     path: PathParams,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let session = AppState::notebook(&app, path.get(0)).await?;
     let permit = app.file_permit()?;
     let mut upload = Upload::begin(app.threads.clone(), session.temporary()).await?;

@@ -5,7 +5,7 @@ use crate::clock::now_ms;
 use crate::http::app_state::AppState;
 use crate::http::authorize::{find_state, unexpected};
 use crate::http::compat::{self, Executed};
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::request::{Caller, Json, MaybeJson, NoBody, PathParams};
 use crate::notebook::{
     Base, Checkpoint, Command, ExecId, Form, Notebook, Reply, Residency, RestoredFrom, RunSpec, Saving,
@@ -220,7 +220,7 @@ impl StateSummary {
 
 /// Lists the states with their residency, memory and checkpoints.
 #[utoipa::path(get, path = "/api/states", tag = "states", responses((status = 200, body = StateList)))]
-pub(crate) async fn states(app: web::Data<AppState>) -> Result<HttpResponse, Problem> {
+pub(crate) async fn states(app: web::Data<AppState>) -> HttpResult {
     let living = |state: &&State| state.residency != Residency::Deleted;
     let look = move |notebook: &Notebook| {
         notebook.states().filter(living).map(|state| StateSummary::of(notebook, state)).collect()
@@ -248,7 +248,7 @@ pub(crate) async fn save(
     caller: Caller,
     path: PathParams,
     MaybeJson(body): MaybeJson<CheckpointWish>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let state = StateRef::name(path.get(0));
     let CheckpointWish { label, form, metadata } = body;
     let command = Command::Checkpoint { state, form, label, metadata };
@@ -273,7 +273,7 @@ pub(crate) async fn save(
         (status = 404, description = "No such state, or the state has no checkpoint", body = ErrorBody),
     )
 )]
-pub(crate) async fn checkpoint(app: web::Data<AppState>, path: PathParams) -> Result<HttpResponse, Problem> {
+pub(crate) async fn checkpoint(app: web::Data<AppState>, path: PathParams) -> HttpResult {
     let state = find_state(&app.start, path.get(0)).await?;
     let none = || {
         let what = format!("show the checkpoint of state {:?}", state.name);
@@ -298,7 +298,7 @@ pub(crate) async fn replay(
     caller: Caller,
     path: PathParams,
     _: NoBody,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     changed(&app, &caller, &path, |state| Command::Replay { state }).await
 }
 
@@ -316,7 +316,7 @@ pub(crate) async fn pin(
     caller: Caller,
     path: PathParams,
     Json(body): Json<PinWish>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     changed(&app, &caller, &path, |state| Command::Pin { state, pinned: body.pinned }).await
 }
 
@@ -335,7 +335,7 @@ pub(crate) async fn fork_anyway(
     caller: Caller,
     path: PathParams,
     Json(body): Json<ForkWish>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     changed(&app, &caller, &path, |state| Command::ForkAnyway { state, anyway: body.anyway }).await
 }
 
@@ -353,7 +353,7 @@ pub(crate) async fn label(
     caller: Caller,
     path: PathParams,
     Json(body): Json<LabelWish>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     changed(&app, &caller, &path, |state| Command::Label { state, label: body.label }).await
 }
 
@@ -363,7 +363,7 @@ async fn changed(
     caller: &Caller,
     path: &PathParams,
     command: impl FnOnce(StateRef) -> Command,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let name = path.get(0).to_owned();
     let command = app.authorize(caller.access()?, command(StateRef::name(&name)))?;
     let read = move |notebook: &Notebook, reply| {
@@ -391,7 +391,7 @@ pub(crate) async fn clear_namespace(
     caller: Caller,
     path: PathParams,
     MaybeJson(body): MaybeJson<ClearWish>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let name = path.get(0);
     let exec_id =
         ExecId::new(body.exec_id.unwrap_or_else(|| format!("clear-{}", uuid::Uuid::new_v4().simple())));
@@ -414,11 +414,7 @@ pub(crate) async fn clear_namespace(
         (status = 507, description = "The signatures could not be written to the disk", body = ErrorBody),
     )
 )]
-pub(crate) async fn trust(
-    app: web::Data<AppState>,
-    caller: Caller,
-    _: NoBody,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn trust(app: web::Data<AppState>, caller: Caller, _: NoBody) -> HttpResult {
     match app.ask(&app.start, caller.access()?, Command::Trust).await? {
         Reply::Trusted { count } => Ok(HttpResponse::Ok().json(Trusted { trusted: count })),
         other => Err(unexpected(other)),

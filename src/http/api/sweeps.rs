@@ -2,7 +2,7 @@
 
 use crate::http::app_state::AppState;
 use crate::http::authorize::unexpected;
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::request::{Caller, Json, PathParams};
 use crate::notebook::{
     Command, ExecId, Goal, Notebook, Reply, RunStatus, StateId, StateRef, Sweep, SweepId, SweepSpec,
@@ -134,7 +134,7 @@ pub(crate) async fn start(
     caller: Caller,
     path: PathParams,
     Json(mut spec): Json<SweepSpec>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let session = AppState::notebook(&app, path.get(0)).await?;
     if let StateRef::Id(state) = &spec.at {
         spec.at = StateRef::name(state.as_str());
@@ -152,7 +152,7 @@ pub(crate) async fn start(
     get, path = "/api/notebooks/{name}/sweeps", tag = "sweeps", params(("name" = String, Path)),
     responses((status = 200, body = Vec<SweepHead>))
 )]
-pub(crate) async fn list(app: web::Data<AppState>, path: PathParams) -> Result<HttpResponse, Problem> {
+pub(crate) async fn list(app: web::Data<AppState>, path: PathParams) -> HttpResult {
     let session = AppState::notebook(&app, path.get(0)).await?;
     let sweeps = session.read(|notebook| notebook.sweeps().map(head_of).collect::<Vec<_>>()).await?;
     Ok(HttpResponse::Ok().json(sweeps))
@@ -164,7 +164,7 @@ pub(crate) async fn list(app: web::Data<AppState>, path: PathParams) -> Result<H
     params(("name" = String, Path), ("id" = String, Path)),
     responses((status = 200, body = WholeSweep), (status = 404, body = ErrorBody))
 )]
-pub(crate) async fn sweep(app: web::Data<AppState>, path: PathParams) -> Result<HttpResponse, Problem> {
+pub(crate) async fn sweep(app: web::Data<AppState>, path: PathParams) -> HttpResult {
     let session = AppState::notebook(&app, path.get(0)).await?;
     let id = SweepId::new(path.get(1));
     let what = format!("find sweep {id}");
@@ -185,11 +185,7 @@ pub(crate) async fn sweep(app: web::Data<AppState>, path: PathParams) -> Result<
     params(("name" = String, Path), ("id" = String, Path)),
     responses((status = 200, description = "Stopped"), (status = 404, body = ErrorBody))
 )]
-pub(crate) async fn stop(
-    app: web::Data<AppState>,
-    caller: Caller,
-    path: PathParams,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn stop(app: web::Data<AppState>, caller: Caller, path: PathParams) -> HttpResult {
     let session = AppState::notebook(&app, path.get(0)).await?;
     app.ask(&session, caller.access()?, Command::StopSweep { sweep: SweepId::new(path.get(1)) }).await?;
     Ok(HttpResponse::Ok().json(json!({})))
@@ -210,7 +206,7 @@ pub(crate) async fn collapse(
     caller: Caller,
     path: PathParams,
     Json(body): Json<CollapseBody>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let session = AppState::notebook(&app, path.get(0)).await?;
     let CollapseBody { row, label } = body;
     let command = Command::Collapse { sweep: SweepId::new(path.get(1)), row, label };
@@ -228,11 +224,7 @@ pub(crate) async fn collapse(
     params(("name" = String, Path), ("id" = String, Path)),
     responses((status = 200, description = "Deleted"), (status = 404, body = ErrorBody))
 )]
-pub(crate) async fn remove(
-    app: web::Data<AppState>,
-    caller: Caller,
-    path: PathParams,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn remove(app: web::Data<AppState>, caller: Caller, path: PathParams) -> HttpResult {
     let session = AppState::notebook(&app, path.get(0)).await?;
     app.ask(&session, caller.access()?, Command::DeleteSweep { sweep: SweepId::new(path.get(1)) }).await?;
     Ok(HttpResponse::Ok().json(json!({})))

@@ -2,7 +2,7 @@
 
 use super::notebooks::Named;
 use crate::http::app_state::{AppState, detached};
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::limits;
 use crate::http::request::{NoBody, PathParams};
 use crate::problem::Problem;
@@ -42,7 +42,7 @@ pub(crate) struct Entry {
 
 /// Lists the trash.
 #[utoipa::path(get, path = "/api/trash", tag = "notebooks", responses((status = 200, body = Trash)))]
-pub(crate) async fn list(app: web::Data<AppState>) -> Result<HttpResponse, Problem> {
+pub(crate) async fn list(app: web::Data<AppState>) -> HttpResult {
     let sessions = app.sessions.clone();
     let all = app.sessions.threads().run(move || sessions.trash()).await?;
     let entries = all.into_iter().map(|(one, seen)| Entry {
@@ -66,11 +66,7 @@ pub(crate) async fn list(app: web::Data<AppState>) -> Result<HttpResponse, Probl
         (status = 409, description = "The notebook in the trash cannot be read", body = ErrorBody),
     )
 )]
-pub(crate) async fn restore(
-    app: web::Data<AppState>,
-    path: PathParams,
-    _: NoBody,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn restore(app: web::Data<AppState>, path: PathParams, _: NoBody) -> HttpResult {
     let id = path.get(0).to_owned();
     detached(async move {
         let _lock = app.changes.lock().await;
@@ -91,11 +87,7 @@ pub(crate) async fn restore(
         (status = 404, description = "No such entry", body = ErrorBody),
     )
 )]
-pub(crate) async fn purge(
-    app: web::Data<AppState>,
-    path: PathParams,
-    _: NoBody,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn purge(app: web::Data<AppState>, path: PathParams, _: NoBody) -> HttpResult {
     let id = path.get(0).to_owned();
     detached(async move {
         named(&app, &id).await?;

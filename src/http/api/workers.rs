@@ -1,7 +1,7 @@
 //! `/api/workers`, and the check before a sweep at workers.
 
 use crate::http::app_state::AppState;
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::request::{Caller, Json, PathParams};
 use crate::notebook::{Checkpoint, Command, Form, Missing, Reply, StateId};
 use crate::problem::{Kind, Problem};
@@ -76,7 +76,7 @@ pub(crate) struct PackageDifference {
 
 /// Whether the server has workers, and whether they can be reached.
 #[utoipa::path(get, path = "/api/workers", tag = "workers", responses((status = 200, body = WorkersStatus)))]
-pub(crate) async fn status(app: web::Data<AppState>) -> Result<HttpResponse, Problem> {
+pub(crate) async fn status(app: web::Data<AppState>) -> HttpResult {
     let Some(workers) = app.sessions.workers() else {
         return Ok(HttpResponse::Ok().json(WorkersStatus {
             engine: None,
@@ -113,7 +113,7 @@ pub(crate) async fn check(
     caller: Caller,
     path: PathParams,
     Json(CheckBody { at, code }): Json<CheckBody>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let session = AppState::notebook(&app, path.get(0)).await?;
     let Some(workers) = app.sessions.workers().cloned() else {
         let (why, how) = ("this server has no workers", "start it with --workers and --store");

@@ -3,7 +3,7 @@
 
 use crate::http::app_state::AppState;
 use crate::http::authorize::{find_state, unexpected};
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::request::{Caller, Json};
 use crate::notebook::{Command, Digests, Reply, StateId};
 use crate::problem::Problem;
@@ -67,7 +67,7 @@ pub(crate) async fn symbol_hashes(
     app: web::Data<AppState>,
     caller: Caller,
     Json(body): Json<SymbolHashes>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     if body.hash_algo.as_deref().is_some_and(|algo| algo != "full") {
         return Err(Problem::bad_request(
             "hash variables",
@@ -98,7 +98,7 @@ pub(crate) async fn alias_groups(
     app: web::Data<AppState>,
     caller: Caller,
     Json(body): Json<AliasGroups>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let state = find_state(&app.start, &body.state_name).await?;
     Ok(HttpResponse::Ok().json(groups(&app, &caller, &state.id).await?))
 }

@@ -3,7 +3,7 @@
 use crate::http::app_state::AppState;
 use crate::http::auth::Access;
 use crate::http::authorize::unexpected;
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::request::{Caller, Json};
 use crate::notebook::{
     Base, Cause, Command, Ended, ExecId, Notebook, OnError, Output, Outputs, Place, Reply, Resources,
@@ -82,7 +82,7 @@ pub(crate) async fn execute(
     app: web::Data<AppState>,
     caller: Caller,
     Json(body): Json<Execute>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let exec_id = ExecId::new(body.exec_id);
     let warnings = if body.code.is_none() { vec![NO_CODE.to_owned()] } else { Vec::new() };
     let code = body.code.unwrap_or_default();
@@ -107,7 +107,7 @@ pub(crate) async fn executed(
     access: &Access,
     run: RunSpec,
     warnings: Vec<String>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     Ok(HttpResponse::Ok().json(ended_run(app, access, run, warnings).await?))
 }
 
@@ -185,7 +185,7 @@ pub(crate) async fn interrupt(
     app: web::Data<AppState>,
     caller: Caller,
     Json(body): Json<Interrupt>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     match app
         .ask(&app.start, caller.access()?, Command::Interrupt { exec_id: ExecId::new(body.exec_id) })
         .await?

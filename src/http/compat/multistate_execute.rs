@@ -2,11 +2,11 @@
 
 use super::execute::{Executed, executed};
 use crate::http::app_state::AppState;
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::request::{Caller, Json};
 use crate::notebook::{Base, ExecId, Reading, RunSpec, StateId, StateRef};
 use crate::problem::{Kind, Problem};
-use actix_web::{HttpResponse, web};
+use actix_web::web;
 use serde::Deserialize;
 use serde_json::Map;
 use utoipa::ToSchema;
@@ -55,7 +55,7 @@ pub(crate) async fn multistate_execute(
     app: web::Data<AppState>,
     caller: Caller,
     Json(body): Json<MultistateExecute>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let mut reads = Vec::new();
     let on = body.default_state.map_or(Base::State(StateId::root()), Base::Name);
     for (alias, name) in &body.state_mapping {

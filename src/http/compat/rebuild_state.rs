@@ -3,7 +3,7 @@
 use super::digests::{Groups, groups};
 use crate::http::app_state::AppState;
 use crate::http::authorize::{clean_up, find_state, unexpected};
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::request::{Caller, Json};
 use crate::notebook::{Base, Command, Ended, ExecId, Rebuild, Reply, Residency, RunSpec, RunStatus, State};
 use crate::problem::{Kind, Problem};
@@ -57,7 +57,7 @@ pub(crate) async fn rebuild_state(
     app: web::Data<AppState>,
     caller: Caller,
     Json(body): Json<RebuildState>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let what = format!("rebuild a state from {:?} and {:?}", body.input_state, body.source_state);
     let input = find_state(&app.start, &body.input_state).await?;
     let source = find_state(&app.start, &body.source_state).await?;

@@ -2,11 +2,10 @@
 
 use crate::http::app_state::AppState;
 use crate::http::authorize::unexpected;
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::held_body::json_with;
 use crate::http::request::{Caller, NoBody, PathParams};
 use crate::notebook::{Command, Notebook, Reply, StateRef, Variable};
-use crate::problem::Problem;
 use crate::session::Permitted;
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
@@ -81,7 +80,7 @@ pub(crate) struct Status {
 
 /// Lists the names of the states, in creation order.
 #[utoipa::path(get, path = "/states", tag = "kernel", responses((status = 200, body = StateNames)))]
-pub(crate) async fn states(app: web::Data<AppState>) -> Result<HttpResponse, Problem> {
+pub(crate) async fn states(app: web::Data<AppState>) -> HttpResult {
     let states = app.start.read(|notebook| notebook.names().map(str::to_owned).collect()).await?;
     Ok(HttpResponse::Ok().json(StateNames { states }))
 }
@@ -94,11 +93,7 @@ pub(crate) async fn states(app: web::Data<AppState>) -> Result<HttpResponse, Pro
         (status = 404, description = "No such state", body = ErrorBody),
     )
 )]
-pub(crate) async fn state(
-    app: web::Data<AppState>,
-    caller: Caller,
-    path: PathParams,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn state(app: web::Data<AppState>, caller: Caller, path: PathParams) -> HttpResult {
     let name = path.get(0).to_owned();
     let command = Command::ListVariables { state: StateRef::name(&name) };
     let permit = app.long_answer_for(caller.access()?, &command).await?;
@@ -124,7 +119,7 @@ pub(crate) async fn delete_state(
     caller: Caller,
     path: PathParams,
     _: NoBody,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let name = path.get(0).to_owned();
     let command = Command::DeleteState { state: StateRef::name(&name), subtree: false };
     // Not by `authorize`, because snapshot-kernel deletes `initial`, too.
@@ -138,11 +133,7 @@ pub(crate) async fn delete_state(
 /// Stops all runs and removes all states except `initial`. A copy of the notebook goes into the
 /// trash.
 #[utoipa::path(post, path = "/reset", tag = "kernel", responses((status = 200, body = Status)))]
-pub(crate) async fn reset(
-    app: web::Data<AppState>,
-    caller: Caller,
-    _: NoBody,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn reset(app: web::Data<AppState>, caller: Caller, _: NoBody) -> HttpResult {
     match app.ask(&app.start, caller.access()?, Command::Reset).await? {
         Reply::Done => Ok(HttpResponse::Ok().json(Status { status: "ok" })),
         other => Err(unexpected(other)),

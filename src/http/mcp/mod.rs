@@ -15,8 +15,8 @@ mod tools;
 use super::agents::Caller;
 use super::app_state::AppState;
 use super::auth::Access;
+use super::error::HttpResult;
 use super::request::{Caller as HttpCaller, Json};
-use crate::problem::Problem;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use actix_web::web::Bytes;
@@ -46,7 +46,7 @@ pub(crate) async fn post(
     app: web::Data<AppState>,
     caller: HttpCaller,
     Json(body): Json<Map<String, Value>>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let access = caller.access()?.clone();
     let message = match Message::read(body, request.headers()) {
         Ok(message) => message,

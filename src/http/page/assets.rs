@@ -6,6 +6,7 @@
 //! mix files of two versions. Only embedded files can be requested.
 
 use crate::http::base_url::BaseUrl;
+use crate::http::error::HttpResult;
 use crate::http::request::PathParams;
 use crate::problem::Problem;
 use actix_web::http::header::{
@@ -48,7 +49,7 @@ pub(super) fn preloaded() -> impl Iterator<Item = &'static str> {
 }
 
 /// `GET /assets/{hash}/{path}`.
-pub(crate) async fn asset(request: HttpRequest, path: PathParams) -> Result<HttpResponse, Problem> {
+pub(crate) async fn asset(request: HttpRequest, path: PathParams) -> HttpResult {
     let missing = || Problem::not_found("find the file", "this version of Ratoon has no such file");
     let [hash, path] = path.0.as_slice() else { return Err(missing()) };
     if PREFIX.strip_prefix("/assets/") != Some(hash) {
@@ -88,7 +89,7 @@ pub(super) fn takes(coding: &str, headers: &HeaderMap) -> bool {
 }
 
 /// `GET /frame/v1`: the document in which an output's HTML and scripts run.
-pub(crate) async fn frame() -> Result<HttpResponse, Problem> {
+pub(crate) async fn frame() -> HttpResult {
     let file =
         Files::get("frame.html").ok_or_else(|| Problem::internal("the output frame is not in this build"))?;
     Ok(HttpResponse::Ok()

@@ -6,10 +6,10 @@ use super::render::render;
 use super::sign_in::begin_session;
 use crate::http::app_state::AppState;
 use crate::http::base_url::BaseUrl;
+use crate::http::error::HttpResult;
 use crate::http::request::{Caller, PathParams};
-use crate::problem::Problem;
 use actix_web::http::StatusCode;
-use actix_web::{HttpResponse, web};
+use actix_web::web;
 use askama::Template;
 
 #[derive(Template)]
@@ -30,25 +30,21 @@ struct HomePage<'a> {
 }
 
 /// `GET /`: the page that lists the notebooks that the caller may see.
-pub(crate) async fn home(app: web::Data<AppState>, caller: Caller) -> Result<HttpResponse, Problem> {
+pub(crate) async fn home(app: web::Data<AppState>, caller: Caller) -> HttpResult {
     if caller.token_in_url {
         return begin_session(app, &caller).await;
     }
     list(&app, &caller, StatusCode::OK)
 }
 
-fn list(app: &AppState, caller: &Caller, status: StatusCode) -> Result<HttpResponse, Problem> {
+fn list(app: &AppState, caller: &Caller, status: StatusCode) -> HttpResult {
     let (base, names) = (&app.base_url, app.names_for(caller.access()?));
     Ok(render(status, &HomePage { names: &names, base, assets: assets_url(base) }))
 }
 
 /// `GET /n/{name}`: the page of a notebook. The page's WebSocket opens the notebook; this request
 /// does not.
-pub(crate) async fn notebook(
-    app: web::Data<AppState>,
-    path: PathParams,
-    caller: Caller,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn notebook(app: web::Data<AppState>, path: PathParams, caller: Caller) -> HttpResult {
     if caller.token_in_url {
         return begin_session(app, &caller).await;
     }

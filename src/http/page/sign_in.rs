@@ -6,6 +6,7 @@ use super::render::render;
 use crate::http::app_state::AppState;
 use crate::http::auth::SESSION_LASTS;
 use crate::http::base_url::BaseUrl;
+use crate::http::error::HttpResult;
 use crate::http::request::{Caller, NoBody, session_cookies};
 use crate::http::saved_credentials::store_sessions;
 use crate::problem::{Kind, Problem};
@@ -38,10 +39,7 @@ struct StripTokenPage<'a> {
 /// Exchanges the token in the URL for a session. The answer is a page whose script opens the same
 /// path without the token. A redirect would not work: a browser that came from another site would
 /// not send the `SameSite=Strict` cookie.
-pub(super) async fn begin_session(
-    app: web::Data<AppState>,
-    caller: &Caller,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn begin_session(app: web::Data<AppState>, caller: &Caller) -> HttpResult {
     let access = caller.access()?;
     let id = match app.keys.begin_session(access, app.keys.now()) {
         Ok(id) => id,
@@ -91,11 +89,7 @@ fn cookie_path(app: &AppState) -> String {
     delete, path = "/api/session", tag = "server",
     responses((status = 204, description = "Signed out")),
 )]
-pub(crate) async fn sign_out(
-    app: web::Data<AppState>,
-    request: HttpRequest,
-    _: NoBody,
-) -> Result<HttpResponse, Problem> {
+pub(crate) async fn sign_out(app: web::Data<AppState>, request: HttpRequest, _: NoBody) -> HttpResult {
     let cookies = session_cookies(&request, &app.cookie);
     let now = app.keys.now();
     for access in cookies.iter().filter_map(|(_, id)| app.keys.by_session(id, now)) {

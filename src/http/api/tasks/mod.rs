@@ -7,7 +7,7 @@ mod literal;
 
 use crate::http::app_state::AppState;
 use crate::http::authorize::{find_state, unexpected};
-use crate::http::error::ErrorBody;
+use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::request::{Caller, Json, NoBody, PathParams, query_value};
 use crate::notebook::{Base, Command, Ended, ExecId, Notebook, Reply, RunSpec, StateId, TaskCheckpoint};
 use crate::problem::{Kind, Problem};
@@ -94,7 +94,7 @@ pub(crate) async fn save(
     caller: Caller,
     path: PathParams,
     Json(body): Json<TaskWish>,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let state = match &body.state {
         Some(text) => Some(find_state(&app.start, text).await?.id),
         None => None,
@@ -113,7 +113,7 @@ pub(crate) async fn save(
     get, path = "/api/tasks/{task_id}/checkpoints", tag = "tasks", params(("task_id" = String, Path)),
     responses((status = 200, body = TaskView))
 )]
-pub(crate) async fn list(app: web::Data<AppState>, path: PathParams) -> Result<HttpResponse, Problem> {
+pub(crate) async fn list(app: web::Data<AppState>, path: PathParams) -> HttpResult {
     let task_id = path.get(0).to_owned();
     let wanted = task_id.clone();
     let checkpoints =
@@ -130,7 +130,7 @@ pub(crate) async fn list(app: web::Data<AppState>, path: PathParams) -> Result<H
         (status = 404, description = "No such task", body = ErrorBody),
     )
 )]
-pub(crate) async fn latest(app: web::Data<AppState>, path: PathParams) -> Result<HttpResponse, Problem> {
+pub(crate) async fn latest(app: web::Data<AppState>, path: PathParams) -> HttpResult {
     Ok(HttpResponse::Ok().json(look_up(&app, path.get(0), None).await?))
 }
 
@@ -143,7 +143,7 @@ pub(crate) async fn latest(app: web::Data<AppState>, path: PathParams) -> Result
         (status = 404, description = "No such task or version", body = ErrorBody),
     )
 )]
-pub(crate) async fn version(app: web::Data<AppState>, path: PathParams) -> Result<HttpResponse, Problem> {
+pub(crate) async fn version(app: web::Data<AppState>, path: PathParams) -> HttpResult {
     Ok(HttpResponse::Ok().json(look_up(&app, path.get(0), Some(path.get(1))).await?))
 }
 
@@ -170,7 +170,7 @@ pub(crate) async fn restore(
     caller: Caller,
     path: PathParams,
     _: NoBody,
-) -> Result<HttpResponse, Problem> {
+) -> HttpResult {
     let checkpoint = look_up(&app, path.get(0), Some(path.get(1))).await?;
     let replay = query_value(&request, "replay").is_some_and(|v| v == "true");
     let (state_id, state_name) = match &checkpoint.state {
