@@ -155,10 +155,9 @@ impl Visit {
         follows: Option<String>,
         agent: Option<AgentStatus>,
     ) -> Reply {
-        let (tx, rx) = oneshot::channel();
         let (scope, identity) = (self.scope, self.identity.clone());
         let standing = Standing { scope, identity, state, name, caret, cell, follows, agent };
-        self.session.send(Ask::Stand(self.visitor, standing, tx), rx).await.unwrap_or_else(Reply::Refused)
+        self.session.send(|tx| Ask::Stand(self.visitor, standing, tx)).await.unwrap_or_else(Reply::Refused)
     }
 }
 
@@ -247,18 +246,19 @@ impl Session {
     ) -> Result<T, Problem> {
         let command = permitted.into_command();
         let is_reset = matches!(command, Command::Reset);
-        let (tx, rx) = oneshot::channel();
-        // The send fails if the requester no longer waits. The command was carried out
-        // nevertheless.
-        let answer = move |notebook: &Notebook, reply| drop(tx.send(read(notebook, reply)));
-        let ask = Ask::Command(command, Box::new(answer));
+        let ask = move |tx: oneshot::Sender<T>| {
+            // The send fails if the requester no longer waits. The command was carried out
+            // nevertheless.
+            let answer = move |notebook: &Notebook, reply| drop(tx.send(read(notebook, reply)));
+            Ask::Command(command, Box::new(answer))
+        };
         if !is_reset {
-            return self.send(ask, rx).await;
+            return self.send(ask).await;
         }
         let session = self.clone();
         let reset = tokio::spawn(async move {
             session.set_aside().await?;
-            session.send(ask, rx).await
+            session.send(ask).await
         });
         reset.await.map_err(|_| Problem::internal("a part of the server failed"))?
     }
@@ -271,12 +271,11 @@ impl Session {
         &self,
         look: impl FnOnce(&Notebook) -> T + Send + 'static,
     ) -> Result<T, Problem> {
-        let (tx, rx) = oneshot::channel();
-        let look = Box::new(move |notebook: &Notebook| {
-            // The send fails if the requester no longer waits.
-            let _ = tx.send(look(notebook));
-        });
-        self.send(Ask::Read(look), rx).await
+        // The send fails if the requester no longer waits.
+        let ask = |tx: oneshot::Sender<T>| {
+            Ask::Read(Box::new(move |notebook: &Notebook| drop(tx.send(look(notebook)))))
+        };
+        self.send(ask).await
     }
 
     /// The whole notebook with its visitors.
@@ -284,8 +283,7 @@ impl Session {
     /// # Errors
     /// `Problem` when the notebook has been closed.
     pub async fn snapshot(&self) -> Result<Snapshot, Problem> {
-        let (tx, rx) = oneshot::channel();
-        self.send(Ask::Snapshot(tx), rx).await
+        self.send(Ask::Snapshot).await
     }
 
     /// Subscribes to the events after `since`.
@@ -293,8 +291,7 @@ impl Session {
     /// # Errors
     /// `Problem` when the notebook has been closed.
     pub async fn subscribe(&self, since: Since) -> Result<Subscription, Problem> {
-        let (tx, rx) = oneshot::channel();
-        self.send(Ask::Subscribe(since, tx), rx).await
+        self.send(|tx| Ask::Subscribe(since, tx)).await
     }
 
     /// The memory of the notebook and of the computer. It may have been measured some seconds ago.
@@ -309,8 +306,7 @@ impl Session {
         {
             return Ok(totals);
         }
-        let (tx, rx) = oneshot::channel();
-        let pids = self.send(Ask::Pids(tx), rx).await?;
+        let pids = self.send(Ask::Pids).await?;
         let measured = self.threads.run(move || MemoryTotals {
             notebook: system_memory::bytes_together(&pids),
             available: system_memory::available_bytes().unwrap_or_default(),
@@ -327,23 +323,20 @@ impl Session {
     /// `Problem` when the disk cannot be written, or the notebook has been closed. The earlier
     /// share links and browser sessions then stay on disk.
     pub async fn keep_credentials(&self, credentials: KeptCredentials) -> Result<(), Problem> {
-        let (tx, rx) = oneshot::channel();
-        self.send(Ask::KeepCredentials(credentials, tx), rx).await?
+        self.send(|tx| Ask::KeepCredentials(credentials, tx)).await?
     }
 
     /// Adds a state that was imported from a file. The state's blobs must be stored already. The
     /// reply is the reply of a run that has ended.
     pub async fn adopt(&self, adopted: Adopted) -> Reply {
-        let (tx, rx) = oneshot::channel();
-        self.send(Ask::Adopt(Box::new(adopted), tx), rx).await.unwrap_or_else(Reply::Refused)
+        self.send(|tx| Ask::Adopt(Box::new(adopted), tx)).await.unwrap_or_else(Reply::Refused)
     }
 
     /// Restarts the notebook in this Python, and stores the choice; `is_chosen` is false for the
     /// server's default. Refused while cells run.
     pub async fn use_python(&self, _: Owner, python: ReadyPython, is_chosen: bool) -> Reply {
-        let (tx, rx) = oneshot::channel();
-        let ask = Ask::UsePython(Box::new(python), is_chosen, tx);
-        self.send(ask, rx).await.unwrap_or_else(Reply::Refused)
+        let ask = |tx| Ask::UsePython(Box::new(python), is_chosen, tx);
+        self.send(ask).await.unwrap_or_else(Reply::Refused)
     }
 
     /// Copies the notebook in its current state to another directory. Running cells continue.
@@ -352,15 +345,13 @@ impl Session {
     /// `Problem` when the name is taken, the disk cannot be written, or the notebook has been
     /// closed.
     pub(super) async fn copy_to(&self, dir: PathBuf) -> Result<(), Problem> {
-        let (tx, rx) = oneshot::channel();
-        self.send(Ask::Copy(dir, tx), rx).await?
+        self.send(|tx| Ask::Copy(dir, tx)).await?
     }
 
     /// Ends all runs and puts a copy of the notebook into the trash. The runs end even if the copy
     /// fails, because users also reset a notebook to end cells that do not stop otherwise.
     async fn set_aside(&self) -> Result<(), Problem> {
-        let (tx, rx) = oneshot::channel();
-        self.send(Ask::SetAside(tx), rx).await?.map_err(|refused| Problem {
+        self.send(Ask::SetAside).await?.map_err(|refused| Problem {
             what: format!("reset notebook {}", self.name),
             why: format!("no copy could be put into the trash: {}", refused.why),
             how: format!("{}; all its cells were stopped, and nothing was deleted", refused.how),
@@ -380,12 +371,12 @@ impl Session {
 
     /// Ends all processes of the notebook, and its actor.
     pub async fn close(&self) {
-        let (tx, rx) = oneshot::channel();
         // The send fails if the notebook is closed already.
-        let _ = self.send(Ask::Close(tx), rx).await;
+        let _ = self.send(Ask::Close).await;
     }
 
-    async fn send<T>(&self, ask: Ask, answer: oneshot::Receiver<T>) -> Result<T, Problem> {
+    /// Puts the request that `ask` makes into the inbox, and waits for the answer.
+    async fn send<T>(&self, ask: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Result<T, Problem> {
         let closed = || {
             Problem::new(
                 Kind::Closed,
@@ -394,7 +385,8 @@ impl Session {
                 "open it again",
             )
         };
-        self.put(ask);
+        let (tx, answer) = oneshot::channel();
+        self.put(ask(tx));
         answer.await.map_err(|_| closed())
     }
 
