@@ -4,8 +4,8 @@
 //
 // Each part of the page adds its actions when it is loaded:
 //
-//     import { addCommands } from './commands.js';
-//     addCommands([{ id: 'graph.search', title: 'Search the graph', key: 'Mod-g', act: open }]);
+//     import { addCommands, entryOf } from './commands.js';
+//     addCommands([entryOf('graph.search', 'Mod-g', 'Search the graph', open)]);
 //
 // `key` is one key or a list of keys: `'b'`, `'Shift-v'`, `'Mod-Shift-p'`. `'d d'` means two
 // presses in a row. `Mod` is Ctrl, and on a Mac also Cmd. Letters are lower-case. Other characters
@@ -41,6 +41,24 @@ const DOUBLE_MS = 800;
 
 /** @type {Entry[]} */
 const entries = [];
+
+/**
+ * Returns a function that makes entries with shared fields. The key `[]` stands for none.
+ * @param {Partial<Entry>} shared
+ * @returns {(id: string, key: string | string[], title: string, act: Entry['act'],
+ *   more?: Partial<Entry>) => Entry}
+ */
+export const entriesWith = (shared) => (id, key, title, act, more) => ({
+    id,
+    key,
+    title,
+    act,
+    ...shared,
+    ...more,
+});
+
+/** An entry without shared fields. */
+export const entryOf = entriesWith({});
 
 /** Adds entries. An entry replaces an earlier entry with the same id. @param {Entry[]} more */
 export function addCommands(more) {

@@ -1,7 +1,7 @@
 // @ts-check
 // The table of the notebook page's commands and their keys. commands.js explains the fields.
 
-import { addCommands } from './commands.js';
+import { addCommands, entriesWith, entryOf } from './commands.js';
 import { nextTheme } from '../ui/theme.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 import { isText } from '../notebook/cell-list.js';
@@ -20,17 +20,6 @@ import * as write from '../editor/editor-actions.js';
 
 /** @type {import('./commands.js').Mode[]} */
 const BOTH = ['cell', 'editor'];
-
-/**
- * Returns a function that makes entries with shared fields. The key `[]` stands for none.
- * @param {Partial<Entry>} shared
- * @returns {(id: string, key: string | string[], title: string, act: Entry['act'],
- *   more?: Partial<Entry>) => Entry}
- */
-const entriesWith = (shared) => (id, key, title, act, more) => ({ id, key, title, act, ...shared, ...more });
-
-/** An entry without shared fields. */
-const entry = entriesWith({});
 
 /** @param {CellController} controller */
 export function bindAll(controller) {
@@ -140,7 +129,7 @@ function running(controller) {
             when: mayRun,
         }),
         // Handles the key if no cell has the focus. Otherwise `run.stop` handles it.
-        entry('run.stop.anywhere', 'Mod-.', WORDS.stop, () => controller.runs.stop(), {
+        entryOf('run.stop.anywhere', 'Mod-.', WORDS.stop, () => controller.runs.stop(), {
             isOnce: true,
             isQuiet: true,
         }),
@@ -401,13 +390,13 @@ function writing(controller) {
                 when: (at) => controller.page.mayRun && isCode(at) && at.view?.props.cell.kind !== 'attempt',
             },
         ),
-        entry('write.format.all', [], LINT_WORDS.formatAll, () => void controller.formatDrafts(), {
+        entryOf('write.format.all', [], LINT_WORDS.formatAll, () => void controller.formatDrafts(), {
             words: LINT_WORDS.alsoFormat,
             group: 'write',
             when: () => controller.page.mayRun,
         }),
         ...problems(controller, on),
-        entry('write.numbers', ['l', 'Shift-l'], WORDS.numbers, () => write.toggleNumbers(), {
+        entryOf('write.numbers', ['l', 'Shift-l'], WORDS.numbers, () => write.toggleNumbers(), {
             group: 'write',
             mode: 'cell',
         }),
@@ -459,31 +448,31 @@ function finding(controller) {
 function whole(controller) {
     const { page } = controller;
     return [
-        entry('all.palette', ['Mod-Shift-p', 'F1'], WORDS.palette, () => controller.showPalette(), {
+        entryOf('all.palette', ['Mod-Shift-p', 'F1'], WORDS.palette, () => controller.showPalette(), {
             isQuiet: true,
         }),
-        entry('all.palette.cell', 'p', WORDS.palette, () => controller.showPalette(), {
+        entryOf('all.palette.cell', 'p', WORDS.palette, () => controller.showPalette(), {
             mode: 'cell',
             isQuiet: true,
         }),
-        entry(
+        entryOf(
             'all.keys',
             '?',
             WORDS.keys,
             () => void withPart('sheet', page, ({ showShortcuts }) => showShortcuts()),
             { words: WORDS.also.keys, mode: 'cell' },
         ),
-        entry('all.save', 'Mod-s', WORDS.save, () => controller.saveNow(), { words: WORDS.also.save }),
-        entry('all.theme', [], WORDS.theme, () => nextTheme(), { words: WORDS.also.theme }),
-        entry('all.settings', 'Mod-,', SETTINGS_WORDS.menu, () => openSettings(page), {
+        entryOf('all.save', 'Mod-s', WORDS.save, () => controller.saveNow(), { words: WORDS.also.save }),
+        entryOf('all.theme', [], WORDS.theme, () => nextTheme(), { words: WORDS.also.theme }),
+        entryOf('all.settings', 'Mod-,', SETTINGS_WORDS.menu, () => openSettings(page), {
             words: SETTINGS_WORDS.also,
         }),
-        entry('all.restart', '0 0', WORDS.restart, () => void controller.runs.restart(), {
+        entryOf('all.restart', '0 0', WORDS.restart, () => void controller.runs.restart(), {
             words: WORDS.also.restart,
             mode: 'cell',
             when: () => page.mayRun,
         }),
-        entry('all.restart.run', [], WORDS.restartRun, () => void controller.runs.restart(true), {
+        entryOf('all.restart.run', [], WORDS.restartRun, () => void controller.runs.restart(true), {
             words: WORDS.also.restart,
             when: () => page.mayRun,
         }),

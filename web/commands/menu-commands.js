@@ -1,6 +1,7 @@
 // @ts-check
 // Palette entries for the page's buttons and menus, so that users can find the actions by name.
 
+import { entryOf } from './commands.js';
 import { menuOf } from '../cell/cell-menu.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
 import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
@@ -37,74 +38,46 @@ const HAVE_ENTRIES = [
 /** The header's actions. @param {CellController} controller @returns {Entry[]} */
 export function header(controller) {
     const { page } = controller;
+    const isOwner = () => page.scope === 'owner';
+    const mayReset = () => mayForget(page);
     return [
-        {
-            id: 'page.graph',
-            title: EDITOR_WORDS.showGraph,
+        entryOf('page.graph', [], EDITOR_WORDS.showGraph, () => controller.panes?.graph(), {
             group: 'graph',
-            act: () => controller.panes?.graph(),
-        },
-        {
-            id: 'page.outline',
-            title: OUTLINE_WORDS.command,
+        }),
+        entryOf('page.outline', [], OUTLINE_WORDS.command, () => controller.panes?.outline(), {
             words: also.outline,
-            act: () => controller.panes?.outline(),
-        },
-        {
-            id: 'page.variables',
-            title: EDITOR_WORDS.showVariables,
+        }),
+        entryOf('page.variables', [], EDITOR_WORDS.showVariables, () => controller.panes?.variables(), {
             words: also.variables,
-            act: () => controller.panes?.variables(),
-        },
-        {
-            id: 'page.files',
-            title: EDITOR_WORDS.showFiles,
+        }),
+        entryOf('page.files', [], EDITOR_WORDS.showFiles, () => controller.panes?.files(), {
             words: also.files,
-            when: () => page.scope === 'owner',
-            act: () => controller.panes?.files(),
-        },
-        {
-            id: 'page.share',
-            title: PRESENCE_WORDS.shareCommand,
+            when: isOwner,
+        }),
+        entryOf('page.share', [], PRESENCE_WORDS.shareCommand, () => openShare(page), {
             words: also.share,
-            when: () => page.scope === 'owner',
-            act: () => openShare(page),
-        },
-        {
-            id: 'page.trash',
-            title: TRASH_WORDS.menu,
+            when: isOwner,
+        }),
+        entryOf('page.trash', [], TRASH_WORDS.menu, () => openTrash(page), {
             words: also.trash,
-            when: () => mayForget(page),
-            act: () => openTrash(page),
-        },
-        {
-            id: 'page.python',
-            title: PYTHON_WORDS.command,
+            when: mayReset,
+        }),
+        entryOf('page.python', [], PYTHON_WORDS.command, () => controller.showPython(), {
             words: also.python,
             when: () => page.model.python !== null,
-            act: () => controller.showPython(),
-        },
-        ...availableActions(downloadsOf(page)).map(({ text, act }) => ({
-            id: `page.${text}`,
-            title: text,
-            words: also.download,
-            act,
-        })),
-        { id: 'page.name', title: PRESENCE_WORDS.yourName, act: () => void askName(page) },
-        {
-            id: 'page.forget',
-            title: WORDS.reset,
+        }),
+        ...availableActions(downloadsOf(page)).map(({ text, act }) =>
+            entryOf(`page.${text}`, [], text, act, { words: also.download }),
+        ),
+        entryOf('page.name', [], PRESENCE_WORDS.yourName, () => void askName(page)),
+        entryOf('page.forget', [], WORDS.reset, () => void forgetEverything(page), {
             words: also.forget,
-            when: () => mayForget(page),
-            act: () => void forgetEverything(page),
-        },
-        {
-            id: 'page.home',
-            title: NOTEBOOK_WORDS.homeCommand,
+            when: mayReset,
+        }),
+        entryOf('page.home', [], NOTEBOOK_WORDS.homeCommand, () => location.assign(serverPath('/')), {
             words: also.home,
-            when: () => page.scope === 'owner',
-            act: () => location.assign(serverPath('/')),
-        },
+            when: isOwner,
+        }),
     ];
 }
 
@@ -127,12 +100,9 @@ export function cellMenus(controller) {
         (one ? availableActions(menuOf(controller, one)) : [])
             // These actions already have an entry of their own.
             .filter(({ text }) => !HAVE_ENTRIES.includes(text))
-            .map(({ text, act }) => ({
-                id: `menu.${text}`,
-                title: text,
-                group,
-                words: text === WORDS.label ? also.label : undefined,
-                act: () => act(),
-            }));
+            .map(({ text, act }) => {
+                const words = text === WORDS.label ? also.label : undefined;
+                return entryOf(`menu.${text}`, [], text, () => act(), { group, words });
+            });
     return [...of(draft, 'cells'), ...of(own, 'graph')];
 }

@@ -3,6 +3,7 @@
 
 import { COMPARE_COMMAND_WORDS as SAY } from './compare-command-words.js';
 import { BRANCHES_WORDS } from '../branches/branches-words.js';
+import { entriesWith } from '../commands/commands.js';
 import { withPart } from '../shell/lazy-parts.js';
 
 /**
@@ -22,35 +23,20 @@ export const showBranches = (page) => withPart('branches', page, (part) => part.
 export function compareCommands({ page }) {
     const ranIn = (/** @type {import('../commands/commands.js').Target} */ { view }) =>
         view?.props.cell.kind === 'ran' ? view.props.cell.state.id : null;
+    const entry = entriesWith({ group: 'graph' });
     return [
-        {
-            id: 'compare.with',
-            title: SAY.command,
+        entry('compare.with', [], SAY.command, (at) => void compareWith(page, ranIn(at) ?? page.here), {
             words: SAY.commandWords,
-            group: 'graph',
             when: () => page.model.states.size > 1,
-            act: (at) => void compareWith(page, ranIn(at) ?? page.here),
-        },
-        {
-            id: 'graph.branches',
-            title: BRANCHES_WORDS.command,
+        }),
+        entry('graph.branches', [], BRANCHES_WORDS.command, () => void showBranches(page), {
             words: BRANCHES_WORDS.commandWords,
-            group: 'graph',
-            act: () => void showBranches(page),
-        },
-        {
-            id: 'compare.swap',
-            title: SAY.swapCommand,
-            group: 'graph',
+        }),
+        entry('compare.swap', [], SAY.swapCommand, () => page.comparison.swap(), {
             when: () => page.comparison.states.length === 2,
-            act: () => page.comparison.swap(),
-        },
-        {
-            id: 'compare.close',
-            title: SAY.closeCommand,
-            group: 'graph',
+        }),
+        entry('compare.close', [], SAY.closeCommand, () => page.comparison.close(), {
             when: () => page.comparison.isOpen,
-            act: () => page.comparison.close(),
-        },
+        }),
     ];
 }

@@ -2,6 +2,7 @@
 // Opens the dialog and the table of sweeps: from the menus of cells and of the graph, and from the
 // palette.
 
+import { entryOf } from '../commands/commands.js';
 import { withPart } from '../shell/lazy-parts.js';
 import { ROW_WORDS as SAY } from './row-words.js';
 
@@ -49,23 +50,22 @@ export const sweepActions = (page, sweep) => [
  */
 export function sweepCommands({ page, runs }) {
     return [
-        {
-            id: 'run.sweep',
-            title: SAY.command,
+        entryOf('run.sweep', 'Mod-Alt-Shift-s', SAY.command, ({ view }) => void (view && runs.sweep(view)), {
             words: SAY.commandWords,
             group: 'run',
-            key: 'Mod-Alt-Shift-s',
             mode: ['cell', 'editor'],
             when: ({ view }) => view !== null && runs.mayTryVariants(view),
-            act: ({ view }) => void (view && runs.sweep(view)),
-        },
-        {
-            id: 'graph.sweep',
-            title: SAY.openTable,
-            words: SAY.openTableWords,
-            group: 'graph',
-            when: () => page.model.sweeps.size > 0,
-            act: () => void withPart('sweep', page, (part) => part.chooseSweep(page)),
-        },
+        }),
+        entryOf(
+            'graph.sweep',
+            [],
+            SAY.openTable,
+            () => void withPart('sweep', page, (part) => part.chooseSweep(page)),
+            {
+                words: SAY.openTableWords,
+                group: 'graph',
+                when: () => page.model.sweeps.size > 0,
+            },
+        ),
     ];
 }

@@ -1,6 +1,7 @@
 // @ts-check
 // Opens the grid of a data frame: from an output, the variables pane and the palette.
 
+import { entryOf } from '../commands/commands.js';
 import { withPart } from '../shell/lazy-parts.js';
 import { ask } from '../ui/dialog.js';
 import { shownTable } from './shown-table.js';
@@ -23,13 +24,10 @@ export const isTable = ({ type, summary }) => summary?.kind === 'frame' || type 
  */
 export function tableCommands({ page }) {
     return [
-        {
-            id: 'table.open',
-            title: SAY.command,
+        entryOf('table.open', [], SAY.command, ({ view }) => void open(page, view), {
             words: SAY.commandWords,
             when: () => page.mayRun,
-            act: ({ view }) => void open(page, view),
-        },
+        }),
     ];
 }
 
