@@ -2,7 +2,7 @@
 // The HTTP request about agents.
 
 import { AGENT_WORDS } from './agents-words.js';
-import { serverPath } from '../shell/server-path.js';
+import { jsonRequest, serverPath } from '../shell/server-path.js';
 import { WORDS } from '../shell/words.js';
 
 /**
@@ -15,11 +15,7 @@ import { WORDS } from '../shell/words.js';
 export async function stopAgent(notebook, id, stopped) {
     const path = `/api/notebooks/${encodeURIComponent(notebook)}/agents/${encodeURIComponent(id)}`;
     try {
-        const answer = await fetch(serverPath(path), {
-            method: 'POST',
-            headers: { 'content-type': 'application/json' },
-            body: JSON.stringify({ stopped }),
-        });
+        const answer = await fetch(serverPath(path), jsonRequest({ stopped }));
         return answer.ok ? '' : WORDS.refused((await answer.json()).error);
     } catch {
         return AGENT_WORDS.failed;

@@ -2,7 +2,7 @@
 // The HTTP requests about the files in the directory in which cells run.
 
 import { WORDS } from '../shell/words.js';
-import { serverPath } from '../shell/server-path.js';
+import { jsonRequest, serverPath } from '../shell/server-path.js';
 
 /**
  * @typedef {object} FileEntry
@@ -32,7 +32,6 @@ export class FileRefusal extends Error {
 
 /** @param {string} path */
 const encoded = (path) => path.split('/').map(encodeURIComponent).join('/');
-const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** @param {string} path @param {RequestInit} [options] */
 async function ask(path, options) {
@@ -47,16 +46,10 @@ async function ask(path, options) {
 export const listFolder = (folder) => ask(folder ? `/api/folders/${encoded(folder)}` : '/api/folders');
 
 /** @param {string} folder */
-export const makeFolder = (folder) =>
-    ask(`/api/folders/${encoded(folder)}`, { method: 'POST', headers: JSON_TYPE, body: '{}' });
+export const makeFolder = (folder) => ask(`/api/folders/${encoded(folder)}`, jsonRequest({}));
 
 /** @param {string} from @param {string} to */
-export const renameFile = (from, to) =>
-    ask(`/api/files/${encoded(from)}`, {
-        method: 'POST',
-        headers: JSON_TYPE,
-        body: JSON.stringify({ to }),
-    });
+export const renameFile = (from, to) => ask(`/api/files/${encoded(from)}`, jsonRequest({ to }));
 
 /**
  * Moves a file into the trash.
@@ -70,13 +63,7 @@ export const listDeletedFiles = async () => (await ask('/api/deleted-files')).de
 
 /** @param {string} id @returns {Promise<string>} the path of the restored file */
 export const restoreFile = async (id) =>
-    (
-        await ask(`/api/deleted-files/${encodeURIComponent(id)}/restore`, {
-            method: 'POST',
-            headers: JSON_TYPE,
-            body: '{}',
-        })
-    ).path;
+    (await ask(`/api/deleted-files/${encodeURIComponent(id)}/restore`, jsonRequest({}))).path;
 
 /** @param {string} id */
 export const purgeFile = (id) => ask(`/api/deleted-files/${encodeURIComponent(id)}`, { method: 'DELETE' });

@@ -2,7 +2,7 @@
 // The HTTP requests about whole notebooks: list, rename, duplicate, delete, import and trash.
 
 import { WORDS } from '../shell/words.js';
-import { serverPath } from '../shell/server-path.js';
+import { jsonRequest, serverPath } from '../shell/server-path.js';
 
 /**
  * @typedef {object} About
@@ -20,11 +20,6 @@ export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
 const at = (/** @type {string} */ name, more = '') =>
     serverPath(`/api/notebooks/${encodeURIComponent(name)}${more}`);
-const json = (/** @type {object} */ body) => ({
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-});
 
 /**
  * Sends a request and returns the JSON of the response, or null if there is none. Throws a
@@ -57,10 +52,10 @@ export async function list() {
  * @param {string} to
  * @param {boolean} stop whether the server may stop running cells
  */
-export const rename = (name, to, stop) => ask(at(name, '/rename'), json({ to, stop }));
+export const rename = (name, to, stop) => ask(at(name, '/rename'), jsonRequest({ to, stop }));
 
 /** @param {string} name @param {string} to */
-export const duplicate = (name, to) => ask(at(name, '/duplicate'), json({ to }));
+export const duplicate = (name, to) => ask(at(name, '/duplicate'), jsonRequest({ to }));
 
 /** @param {string} name @param {boolean} stop whether the server may stop running cells */
 export const remove = (name, stop) => ask(at(name, stop ? '?stop=true' : ''), { method: 'DELETE' });
@@ -124,7 +119,7 @@ export const listTrash = async () => (await ask(serverPath('/api/trash'))).trash
  * @returns {Promise<string>} the name of the restored notebook
  */
 export const restore = async (id) =>
-    (await ask(serverPath(`/api/trash/${encodeURIComponent(id)}/restore`), json({}))).name;
+    (await ask(serverPath(`/api/trash/${encodeURIComponent(id)}/restore`), jsonRequest({}))).name;
 
 /** Deletes a notebook in the trash permanently. @param {string} id */
 export const purge = (id) => ask(serverPath(`/api/trash/${encodeURIComponent(id)}`), { method: 'DELETE' });

@@ -1,7 +1,7 @@
 // @ts-check
 // The HTTP requests that lint and format code.
 
-import { serverPath } from '../shell/server-path.js';
+import { jsonRequest, serverPath } from '../shell/server-path.js';
 import { WORDS } from '../shell/words.js';
 import { LINT_WORDS } from './lint-words.js';
 
@@ -17,11 +17,7 @@ import { LINT_WORDS } from './lint-words.js';
 
 /** @param {string} notebook @param {'lint' | 'format'} what @param {string[]} cells */
 const post = (notebook, what, cells) =>
-    fetch(serverPath(`/api/notebooks/${encodeURIComponent(notebook)}/${what}`), {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ cells }),
-    });
+    fetch(serverPath(`/api/notebooks/${encodeURIComponent(notebook)}/${what}`), jsonRequest({ cells }));
 
 /**
  * @param {string} notebook

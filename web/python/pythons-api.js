@@ -3,7 +3,7 @@
 
 import { PYTHON_WORDS } from './python-words.js';
 import { WORDS } from '../shell/words.js';
-import { serverPath } from '../shell/server-path.js';
+import { jsonRequest, serverPath } from '../shell/server-path.js';
 
 /**
  * @typedef {object} Found A Python of the machine.
@@ -29,11 +29,8 @@ export async function listPythons() {
  */
 export async function choosePython(notebook, path) {
     try {
-        const answer = await fetch(serverPath(`/api/notebooks/${encodeURIComponent(notebook)}/python`), {
-            method: 'PUT',
-            headers: { 'content-type': 'application/json' },
-            body: JSON.stringify({ path }),
-        });
+        const place = serverPath(`/api/notebooks/${encodeURIComponent(notebook)}/python`);
+        const answer = await fetch(place, jsonRequest({ path }, 'PUT'));
         const told = await answer.json();
         if (!answer.ok) return { version: null, why: WORDS.refused(told.error) };
         return { version: told.version, why: '' };

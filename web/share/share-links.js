@@ -2,7 +2,7 @@
 // HTTP requests about share links and about opening notebooks.
 
 import { WORDS } from '../shell/words.js';
-import { serverPath } from '../shell/server-path.js';
+import { jsonRequest, serverPath } from '../shell/server-path.js';
 
 /**
  * Creates a link to a state.
@@ -13,16 +13,13 @@ import { serverPath } from '../shell/server-path.js';
  * @returns {Promise<string>}
  */
 export async function makeLink(notebook, { scope, state, lasts, note, origin }) {
-    const answer = await fetch(serverPath('/api/links'), {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({
-            scope,
-            notebook,
-            ...(lasts !== null && { expires_in: lasts }),
-            ...(note !== null && { label: note }),
-        }),
+    const wish = jsonRequest({
+        scope,
+        notebook,
+        ...(lasts !== null && { expires_in: lasts }),
+        ...(note !== null && { label: note }),
     });
+    const answer = await fetch(serverPath('/api/links'), wish);
     if (!answer.ok) throw new Error(`${answer.status}`);
     const { token } = await answer.json();
     const url = new URL(serverPath(`/n/${encodeURIComponent(notebook)}`), origin);
@@ -67,11 +64,7 @@ export async function isOwner() {
  * @returns {Promise<{path: string, why: ''} | {path: null, why: string}>} `why`: the refusal
  */
 export async function openNotebook(name) {
-    const answer = await fetch(serverPath('/api/notebooks'), {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ name }),
-    });
+    const answer = await fetch(serverPath('/api/notebooks'), jsonRequest({ name }));
     const told = await answer.json();
     if (!answer.ok) return { path: null, why: WORDS.refused(told.error ?? told) };
     return { path: serverPath(`/n/${encodeURIComponent(told.name)}`), why: '' };

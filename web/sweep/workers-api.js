@@ -2,7 +2,7 @@
 // Asks the server for its workers, and whether a cell would run there. The server compares with one
 // worker, which may take a while.
 
-import { serverPath } from '../shell/server-path.js';
+import { jsonRequest, serverPath } from '../shell/server-path.js';
 
 /**
  * @typedef {object} WorkersStatus See `GET /api/workers` in docs/api.md.
@@ -31,10 +31,7 @@ export async function fetchWorkers() {
  * @returns {Promise<WorkersCheck | null>} null if the server does not say
  */
 export async function checkWorkers(notebook, at, code) {
-    const answer = await fetch(serverPath(`/api/notebooks/${encodeURIComponent(notebook)}/workers/check`), {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ at, code }),
-    }).catch(() => null);
+    const path = serverPath(`/api/notebooks/${encodeURIComponent(notebook)}/workers/check`);
+    const answer = await fetch(path, jsonRequest({ at, code })).catch(() => null);
     return answer?.ok ? answer.json() : null;
 }
