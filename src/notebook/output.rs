@@ -154,11 +154,6 @@ impl Outputs {
         &self.items
     }
 
-    /// Number of bytes that were dropped because of the limits.
-    pub fn dropped_bytes(&self) -> usize {
-        self.dropped
-    }
-
     /// Estimated size of all items, in bytes.
     pub fn kept_bytes(&self) -> usize {
         self.bytes
@@ -330,7 +325,7 @@ mod tests {
             None,
             "what comes after a hole does not join what is before it"
         );
-        assert_eq!(outputs.dropped_bytes(), 3);
+        assert_eq!(outputs.dropped, 3);
         assert!(outputs.push(shown("a plot".into(), "p")).is_some());
         outputs.clear(false);
         assert!(outputs.push(text("y".into())).is_some() && outputs.note_dropped().is_none());
@@ -349,7 +344,7 @@ mod tests {
             outputs.push(shown(String::new(), &big));
             outputs.push(Output::Error(RunError::raised("E", big.clone())));
         }
-        assert!(kept(&outputs) <= MAX_RUN_OUTPUT_BYTES && outputs.dropped_bytes() > 30 * big.len());
+        assert!(kept(&outputs) <= MAX_RUN_OUTPUT_BYTES && outputs.dropped > 30 * big.len());
         for n in 0..1_000_000 {
             outputs
                 .push(Output::stream(if n % 2 == 0 { StreamName::Stdout } else { StreamName::Stderr }, "x"));

@@ -28,11 +28,6 @@ pub enum RowPlace {
 }
 
 impl RowPlace {
-    /// Whether rows run in processes of this server.
-    pub fn uses_server(self) -> bool {
-        self != Self::Workers
-    }
-
     /// Whether rows run at workers.
     pub fn uses_workers(self) -> bool {
         self != Self::Here

@@ -42,13 +42,6 @@ pub enum Base {
     Name(String),
 }
 
-impl Base {
-    /// The state, unless the base is a run or a name.
-    pub fn state(&self) -> Option<&StateId> {
-        if let Self::State(state) = self { Some(state) } else { None }
-    }
-}
-
 /// A run: one execution of a cell. The page shows a failed run as a red leaf beside the states.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Run {

@@ -154,16 +154,6 @@ impl Widgets {
         self.models.is_empty()
     }
 
-    /// The models by their ids.
-    pub fn models(&self) -> &BTreeMap<String, WidgetModel> {
-        &self.models
-    }
-
-    /// Estimated size, in bytes.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
     /// Applies a message. Returns false if the limits leave no room for it; nothing has changed
     /// then.
     pub fn apply(&mut self, message: &WidgetMessage) -> bool {
@@ -272,10 +262,10 @@ mod tests {
         let mut widgets = made();
         let update = json!({"method": "update", "model": "m", "state": {"a": 7}});
         assert!(widgets.apply(&message(update)));
-        let model = &widgets.models()["m"];
+        let model = &widgets.models["m"];
         assert_eq!(Value::from(model.state.clone()), json!({"a": 7, "n": 1}));
         assert_eq!(model.buffers, [WidgetBuffer { path: vec!["b".into()], data: "AQ==".into() }]);
-        assert_eq!(widgets.bytes(), model.size());
+        assert_eq!(widgets.bytes, model.size());
     }
 
     #[test]
@@ -298,8 +288,8 @@ mod tests {
         for message in after.clone().messages_back_to(&before) {
             after.apply(&message);
         }
-        assert_eq!(after.models()["m"], before.models()["m"]);
-        assert!(after.models()["new"].closed);
+        assert_eq!(after.models["m"], before.models["m"]);
+        assert!(after.models["new"].closed);
     }
 
     #[test]

@@ -79,11 +79,8 @@ impl OpenRequest {
         let (asks, asked) = mpsc::channel(ASKS);
         let (mut opened, told) = self.read()?;
         let credentials = std::mem::take(&mut opened.credentials);
-        let damage = std::mem::take(&mut opened.damage);
-        let store = &opened.store;
-        let (notebook_id, blobs) = (store.notebook_id().to_owned(), store.blobs());
         let attachments = Attachments::in_notebook(&self.dir);
-        let home = NotebookFiles { notebook_id, blobs, attachments, credentials, damage };
+        let home = NotebookFiles { blobs: opened.store.blobs(), attachments, credentials };
         let session = Session::new(&self.name, home, asks, self.threads.clone());
         let span = tracing::error_span!("notebook", name = self.name);
         runtime.spawn(Arc::new(self).serve(asked, (opened, told)).instrument(span));

@@ -171,16 +171,12 @@ impl Drop for Visit {
 /// Where a notebook is stored, and the content of its directory when it was opened.
 #[derive(Debug)]
 pub struct NotebookFiles {
-    /// The notebook's id. A rename does not change it.
-    pub notebook_id: String,
     /// The directory of the notebook's blobs.
     pub blobs: PathBuf,
     /// The pictures that users pasted into the notebook's texts.
     pub attachments: Attachments,
     /// The notebook's share links and browser sessions.
     pub credentials: KeptCredentials,
-    /// Descriptions of files that were damaged and moved aside, as sentences for users.
-    pub damage: Vec<String>,
 }
 
 impl Session {
@@ -410,11 +406,9 @@ mod tests {
     #[tokio::test]
     async fn a_request_reaches_a_full_inbox_after_its_requester_has_left() {
         let files = NotebookFiles {
-            notebook_id: String::new(),
             blobs: PathBuf::new(),
             attachments: Attachments::in_notebook(std::path::Path::new("")),
             credentials: KeptCredentials::default(),
-            damage: Vec::new(),
         };
         let (inbox, mut asked) = mpsc::channel(1);
         let session = Session::new("main", files, inbox, BlockingPool::start().unwrap());
