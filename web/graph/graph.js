@@ -8,14 +8,7 @@ import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
 import { ROW_WORDS } from '../sweep/row-words.js';
 import { GRAPH_WORDS } from './graph-words.js';
-import {
-    actionsOf,
-    compareWithHere,
-    continueFrom,
-    goTo,
-    goToClicked,
-    shortActionsOf,
-} from './node-actions.js';
+import { actionsOf, compareWithHere, continueFrom, goTo, shortActionsOf } from './node-actions.js';
 import { LazyPart } from '../shell/lazy-parts.js';
 import { PaneResize } from './pane-resize.js';
 import { GraphHeader } from './graph-header.js';
@@ -370,7 +363,7 @@ export class Graph extends Component {
         // With touch, the focus would open the keyboard of the screen.
         else if (/** @type {PointerEvent} */ (event).pointerType === 'touch')
             goTo(this.actionContext, row.node);
-        else goToClicked(this.actionContext, row.node);
+        else continueFrom(this.actionContext, row.node, true);
     }
 
     /** @param {PointerEvent} event */

@@ -37,25 +37,15 @@ export function goTo({ page, controller }, node) {
  * Goes to a state and focuses the empty cell at the end.
  * @param {ActionContext} context
  * @param {Node} node
+ * @param {boolean} [isClick] whether the state was clicked: a user who then types wants to write
+ *   code, but the page stays at the cell of the state
  */
-export function continueFrom({ page, controller }, node) {
+export function continueFrom({ page, controller }, node, isClick = false) {
     goTo({ page, controller }, node);
     if (!page.mayRun || !canGrow(node)) return;
     page.host.paintNow();
-    controller.focus.fresh();
-}
-
-/**
- * Goes to a state that was clicked, and focuses the empty cell at the end, because a user who then
- * types wants to write code. The page stays at the cell of the state.
- * @param {ActionContext} context
- * @param {Node} node
- */
-export function goToClicked({ page, controller }, node) {
-    goTo({ page, controller }, node);
-    if (!page.mayRun || !canGrow(node)) return;
-    page.host.paintNow();
-    controller.focus.freshInPlace();
+    if (isClick) controller.focus.freshInPlace();
+    else controller.focus.fresh();
 }
 
 /**
