@@ -64,7 +64,21 @@ impl OffsiteThread {
         let (tell, told) = mpsc::unbounded_channel();
         let (orders, ordered) = channel();
         let stop = Arc::new(AtomicBool::new(false));
-        let worker = Worker::new(store, dir, name, key, tell, stop.clone());
+        let now = Instant::now();
+        let worker = Worker {
+            store,
+            dir,
+            name,
+            key,
+            tell,
+            stop: stop.clone(),
+            pusher: None,
+            unpushed: Some((now, now)),
+            not_before: now,
+            next_renewal: now,
+            pause: FIRST_PAUSE,
+            status: OffsiteStatus::default(),
+        };
         // If no thread can be started, the status stays as it is: not pushed.
         let _ = std::thread::Builder::new().name("offsite".into()).spawn(move || worker.run(&ordered));
         (Self { orders, stop }, told)
@@ -109,31 +123,6 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(
-        store: RemoteStore,
-        dir: PathBuf,
-        name: String,
-        key: InstallKey,
-        tell: mpsc::UnboundedSender<OffsiteNews>,
-        stop: Arc<AtomicBool>,
-    ) -> Self {
-        let now = Instant::now();
-        Self {
-            store,
-            dir,
-            name,
-            key,
-            tell,
-            stop,
-            pusher: None,
-            unpushed: Some((now, now)),
-            not_before: now,
-            next_renewal: now,
-            pause: FIRST_PAUSE,
-            status: OffsiteStatus::default(),
-        }
-    }
-
     fn run(mut self, orders: &Receiver<Order>) {
         loop {
             match orders.recv_timeout(self.due().saturating_duration_since(Instant::now())) {

@@ -107,20 +107,6 @@ impl InstallKey {
         hex(&id[..8])
     }
 
-    fn version_mac(&self, version: &str) -> Hmac<Sha256> {
-        self.mac(&[b"ratoon-version-v1", version.as_bytes()])
-    }
-
-    /// The signature of a version of a notebook in a store, in hexadecimal digits.
-    pub(super) fn sign_version(&self, version: &str) -> String {
-        hex(&self.version_mac(version).finalize().into_bytes())
-    }
-
-    /// Whether this install signed this version.
-    pub(super) fn is_version(&self, version: &str, hmac: &str) -> bool {
-        bytes(hmac).is_some_and(|bytes| self.version_mac(version).verify_slice(&bytes).is_ok())
-    }
-
     fn mac(&self, parts: &[&[u8]]) -> Hmac<Sha256> {
         // HMAC pads a key that is shorter than a block with zeros.
         let mut block = [0; 64];
@@ -185,6 +171,10 @@ impl Seal {
         &self.notebook
     }
 
+    fn mac(&self, purpose: &str, parts: &[&[u8]]) -> Hmac<Sha256> {
+        self.key.mac(&[&[purpose.as_bytes(), self.notebook.as_bytes()], parts].concat())
+    }
+
     fn checkpoint_mac(
         &self,
         state: &str,
@@ -194,24 +184,16 @@ impl Seal {
     ) -> Hmac<Sha256> {
         let parent = parent.map_or("", StateId::as_str);
         let body = blake3::hash(body.as_bytes());
-        self.key.mac(&[
-            b"ratoon-checkpoint-v1",
-            self.notebook.as_bytes(),
-            state.as_bytes(),
-            parent.as_bytes(),
-            manifest.as_bytes(),
-            body.as_bytes(),
-        ])
+        let parts = [state.as_bytes(), parent.as_bytes(), manifest.as_bytes(), body.as_bytes()];
+        self.mac("ratoon-checkpoint-v1", &parts)
     }
 
     fn credential_mac(&self, id: &str, body: &str) -> Hmac<Sha256> {
-        let body = blake3::hash(body.as_bytes());
-        self.key.mac(&[b"ratoon-link-v1", self.notebook.as_bytes(), id.as_bytes(), body.as_bytes()])
+        self.mac("ratoon-link-v1", &[id.as_bytes(), blake3::hash(body.as_bytes()).as_bytes()])
     }
 
     fn python_mac(&self, path: &str, version: &str) -> Hmac<Sha256> {
-        let parts = [b"ratoon-python-v1", self.notebook.as_bytes(), path.as_bytes(), version.as_bytes()];
-        self.key.mac(&parts)
+        self.mac("ratoon-python-v1", &[path.as_bytes(), version.as_bytes()])
     }
 
     /// The signature of the Python that the notebook has chosen, in hexadecimal digits.
@@ -225,9 +207,7 @@ impl Seal {
     }
 
     fn sweep_mac(&self, id: &str, definition: &str) -> Hmac<Sha256> {
-        let definition = blake3::hash(definition.as_bytes());
-        let parts = [self.notebook.as_bytes(), id.as_bytes(), definition.as_bytes()];
-        self.key.mac(&[b"ratoon-sweep-v1".as_slice(), parts[0], parts[1], parts[2]])
+        self.mac("ratoon-sweep-v1", &[id.as_bytes(), blake3::hash(definition.as_bytes()).as_bytes()])
     }
 
     /// The signature of a sweep whose rows may run when the notebook is opened.

@@ -195,11 +195,6 @@ pub(super) fn finish_pull((coming, lock): (Paths, Lock), paths: &Paths) -> Resul
     done
 }
 
-/// Makes hard links to the blobs of another copy, which may lack some of them.
-pub(super) fn link_blobs(from: &Path, to: &Path) -> io::Result<()> {
-    copy_blobs(from, to)
-}
-
 /// Makes hard links to the attachments, because they never change. A notebook without attachments
 /// has no folder for them.
 fn copy_attachments(from: &Paths, to: &Paths) -> io::Result<()> {
@@ -229,7 +224,7 @@ fn copy_files(from: &Path, to: PathBuf) -> io::Result<PathBuf> {
 
 /// Makes hard links to the blobs, because blobs never change. Syncs the folders after all links are
 /// made, so that the file system writes its journal once.
-fn copy_blobs(from: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn copy_blobs(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     let mut folders = vec![to.to_owned()];
     for folder in fs::read_dir(from)? {

@@ -149,7 +149,7 @@ fn replaceable(place: &Place, paths: &Paths, version: &Version) -> Result<Lock, 
 fn fetch(place: &Place, version: &Version, coming: &Paths, old: Option<&Paths>) -> Result<usize, Problem> {
     let failed = |error: std::io::Error| coming.fault(Fault::from(error));
     if let Some(old) = old {
-        notebook_dir::link_blobs(&old.blobs(), &coming.blobs()).map_err(failed)?;
+        notebook_dir::copy_blobs(&old.blobs(), &coming.blobs()).map_err(failed)?;
     }
     let mut blobs = Blobs::at(&coming.blobs());
     let mut seen = HashSet::new();

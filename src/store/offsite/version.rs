@@ -82,6 +82,9 @@ impl VersionKey {
     }
 }
 
+/// What the signatures of versions are for.
+const PURPOSE: &str = "ratoon-version-v1";
+
 /// All versions of a notebook, the newest last.
 ///
 /// # Errors
@@ -101,7 +104,7 @@ pub(super) fn parse(prefix: &str, key: String) -> Option<VersionKey> {
 /// Signs a version. Returns its key and its object.
 pub(super) fn sign(place: &Place, version: &Version, install: &InstallKey) -> (VersionKey, Vec<u8>) {
     let text = serde_json::to_string(version).unwrap_or_default();
-    let hmac = install.sign_version(&text);
+    let hmac = install.sign(PURPOSE, &text);
     let object = Signed { version: text, key: install.id(), hmac };
     let object = serde_json::to_vec(&object).unwrap_or_default();
     let (epoch, number, digest) = (version.epoch, version.number, Digest::of(&object));
@@ -130,7 +133,7 @@ pub(super) fn read(
     }
     let signed: Signed = serde_json::from_slice(&object.bytes).map_err(|_| bad("it is not a version"))?;
     let is_ours = signed.key == install.id();
-    if is_ours && !install.is_version(&signed.version, &signed.hmac) {
+    if is_ours && !install.has_signed(PURPOSE, &signed.version, &signed.hmac) {
         return Err(bad("it was altered: the signature of this install does not match"));
     }
     #[derive(Deserialize)]
