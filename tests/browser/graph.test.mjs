@@ -106,6 +106,27 @@ testWithoutPage('the card of a failed attempt shows its error and can delete it'
     await attempt.waitFor({ state: 'detached' });
 });
 
+testWithoutPage('a card that a key opens has the focus, however long it takes to load', async (t) => {
+    const other = await start(0, short());
+    t.after(() => other.stop());
+    const one = await open('about:blank', {}, false);
+    /** @type {(value?: any) => void} */
+    let release = () => {};
+    const held = new Promise((done) => (release = done));
+    await one.route('**/notebook-later.js', async (route) => (await held, route.continue()));
+    await one.goto(`${other.url}#f`);
+    await here('f', one);
+    await one.locator('#graph').focus();
+    const asked = one.waitForRequest('**/notebook-later.js');
+    await one.keyboard.press('Space');
+    await asked;
+    // The graph paints again while the card loads.
+    await one.setViewportSize({ width: 1270, height: 790 });
+    await one.waitForFunction(() => new Promise((done) => requestAnimationFrame(() => done(true))));
+    release();
+    await one.waitForFunction(() => document.activeElement?.closest('.node-card'));
+});
+
 testWithoutPage(
     'keys move through the graph, go to a state, continue there, and open its card and menu',
     async (t) => {

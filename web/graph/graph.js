@@ -36,10 +36,11 @@ const ON_HIT = Symbol('on hit');
 /**
  * @typedef {{page: import('../notebook/page.js').Page,
  *   controller: import('../cell/cell-controller.js').CellController, stamp: string}} GraphProps
+ * @typedef {{id: string, right: number, top: number, takesFocus: boolean}} Card `id`: of its node
  */
 /**
  * @typedef {{cursor: string | typeof ON_HIT | null,
- *   card: {id: string, right: number, top: number} | null,
+ *   card: Card | null,
  *   menu: {id: string, x: number, y: number} | null, query: string, hit: string | null}} GraphState
  *   `cursor` and `id`: ids of nodes; `hit`: the node of the hit that the user went to; null: the
  *   first hit
@@ -106,8 +107,6 @@ export class Graph extends Component {
      * @type {string | null}
      */
     entered = null;
-    /** Whether the next paint focuses the card. */
-    wantsCard = false;
 
     get actionContext() {
         return { page: this.props.page, controller: this.props.controller };
@@ -126,7 +125,6 @@ export class Graph extends Component {
 
     componentDidUpdate() {
         this.#settle();
-        this.wantsCard = false;
     }
 
     componentWillUnmount() {
@@ -276,7 +274,9 @@ export class Graph extends Component {
         if (!box) return;
         const top = Math.floor(box.scrollTop / (STEP * ROW)) * STEP * ROW;
         this.hover.scrolled();
-        if (this.state.card && !this.wantsCard && !document.activeElement?.closest('.node-card'))
+        const card = document.querySelector('.node-card');
+        // A card that takes the focus may still be loading.
+        if (this.state.card && (card ? !card.contains(document.activeElement) : !this.state.card.takesFocus))
             this.hideCard();
         if (top === this.top) return;
         this.top = top;
@@ -314,10 +314,8 @@ export class Graph extends Component {
         if (!shown || shown.fold || !box || this.state.menu || document.querySelector('dialog[open]'))
             return this.hideCard();
         const edge = box.getBoundingClientRect();
-        this.wantsCard = takesFocus;
-        this.setState({
-            card: { id: shown.node.id, right: edge.right, top: edge.top + row * ROW - box.scrollTop },
-        });
+        const top = edge.top + row * ROW - box.scrollTop;
+        this.setState({ card: { id: shown.node.id, right: edge.right, top, takesFocus } });
         return undefined;
     }
 
@@ -529,15 +527,15 @@ export class Graph extends Component {
             <${PaneResize} />`;
     }
 
-    /** @param {{id: string, right: number, top: number}} card */
-    #card({ id, right, top }) {
+    /** @param {Card} card */
+    #card({ id, right, top, takesFocus }) {
         const { page } = this.props;
         const row = this.scene.rows[this.scene.rowAt(id)];
         return (
             row &&
             !row.fold &&
             html`<${LazyPart} of="stateCard" view=${stateCard} page=${page} onFailed=${() => this.hideCard()}
-                takesFocus=${this.wantsCard} row=${row} anchor=${{ right, top }}
+                takesFocus=${takesFocus} row=${row} anchor=${{ right, top }}
                 people=${othersByState(page).get(id) ?? []}
                 actions=${shortActionsOf(this.actionContext, row.node)}
             close=${(/** @type {boolean} */ takesFocus) => this.hideCard(takesFocus)}

@@ -46,9 +46,11 @@ export class StateCard extends Component {
         document.addEventListener('pointerdown', this.elsewhere, true);
     }
 
-    componentDidUpdate() {
+    /** @param {Readonly<CardProps>} before */
+    componentDidUpdate(before) {
+        const { takesFocus, row } = this.props;
         this.#stand();
-        this.#focus();
+        if (takesFocus && !(before.takesFocus && before.row.node.id === row.node.id)) this.#focus();
     }
 
     /** Focuses the card's first action. */
