@@ -363,12 +363,15 @@ impl Writer {
     fn mark_deleted(&mut self, id: &StateId, at: f64) -> Result<f64, Fault> {
         let Some(mut row) = self.tables.get(&STATES, &[id.as_str().into()])? else { return Ok(at) };
         let mut body: StoredState = serde_json::from_str(row[6].text().unwrap_or_default())?;
-        let deleted_at = *body.deleted_at.get_or_insert(at);
-        row[4] = 1.into();
-        row[6] = serde_json::to_string(&body)?.into();
-        self.tables.put(&STATES, &row)?;
+        let known = body.deleted_at;
+        if known.is_none() {
+            body.deleted_at = Some(at);
+            row[4] = 1.into();
+            row[6] = serde_json::to_string(&body)?.into();
+            self.tables.put(&STATES, &row)?;
+        }
         self.tables.remove(&NAMES, "state", id.as_str())?;
-        Ok(deleted_at)
+        Ok(known.unwrap_or(at))
     }
 
     fn changes(&mut self, id: &StateId, changes: &Changes) -> Result<(), Fault> {

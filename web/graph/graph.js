@@ -274,13 +274,16 @@ export class Graph extends Component {
         if (!box) return;
         const top = Math.floor(box.scrollTop / (STEP * ROW)) * STEP * ROW;
         this.hover.scrolled();
-        const card = document.querySelector('.node-card');
-        // A card that takes the focus may still be loading.
-        if (this.state.card && (card ? !card.contains(document.activeElement) : !this.state.card.takesFocus))
-            this.hideCard();
+        if (this.state.card && !this.#holdsFocus(this.state.card)) this.hideCard();
         if (top === this.top) return;
         this.top = top;
         this.forceUpdate();
+    }
+
+    /** Whether a card has the focus, or takes it as soon as it is loaded. @param {Card} card */
+    #holdsFocus({ takesFocus }) {
+        const shown = document.querySelector('.node-card');
+        return shown ? shown.contains(document.activeElement) : takesFocus;
     }
 
     // Pointer and cursor

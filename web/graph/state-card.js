@@ -48,9 +48,8 @@ export class StateCard extends Component {
 
     /** @param {Readonly<CardProps>} before */
     componentDidUpdate(before) {
-        const { takesFocus, row } = this.props;
         this.#stand();
-        if (takesFocus && !(before.takesFocus && before.row.node.id === row.node.id)) this.#focus();
+        if (!before.takesFocus || before.row.node.id !== this.props.row.node.id) this.#focus();
     }
 
     /** Focuses the card's first action. */

@@ -162,10 +162,8 @@ impl Notebook {
             to.insert(id, state);
         }
         for (id, mut run) in std::mem::take(&mut self.runs) {
-            let deleted_with =
-                run.state.as_ref().and_then(|id| self.trash.states.get(id)).and_then(|s| s.deleted_at);
-            if run.state.is_some() {
-                run.deleted_at = deleted_with;
+            if let Some(state) = &run.state {
+                run.deleted_at = self.trash.states.get(state).and_then(|state| state.deleted_at);
             }
             let to = if run.deleted_at.is_none() { &mut self.runs } else { &mut self.trash.runs };
             to.insert(id, run);
@@ -326,33 +324,25 @@ impl Notebook {
         self.trash.runs.get(id).is_some_and(|run| run.state.is_some())
     }
 
-    /// Purges a run from the trash, with the states and runs that come from it. Returns what was
-    /// purged.
-    pub fn purge_run(&mut self, id: &ExecId) -> (Vec<StateId>, Vec<ExecId>) {
-        let Some(run) = self.trash.runs.get(id) else { return Default::default() };
-        let is_from =
-            |state: &State| self.trash.line(&state.id).iter().any(|s| Some(&s.id) == run.state.as_ref());
-        let states: IndexSet<StateId> =
-            self.trash.states.values().filter(|state| is_from(state)).map(|state| state.id.clone()).collect();
-        let mut runs = IndexSet::from([id.clone()]);
+    /// Purges a run that left no state from the trash, with the runs that had waited for it.
+    /// Returns what was purged.
+    pub fn purge_attempt(&mut self, id: &ExecId) -> Vec<ExecId> {
+        if !self.trash.runs.contains_key(id) {
+            return Vec::new();
+        }
+        let mut purged = IndexSet::from([id.clone()]);
         let mut found = 0;
-        while found < runs.len() {
-            found = runs.len();
+        while found < purged.len() {
+            found = purged.len();
             for (id, run) in &self.trash.runs {
-                let is_from = run.state.as_ref().is_some_and(|state| states.contains(state))
-                    || match &run.on {
-                        Base::State(state) => states.contains(state),
-                        Base::Run(earlier) => runs.contains(earlier),
-                        Base::Name(_) => false,
-                    };
-                if is_from {
-                    runs.insert(id.clone());
+                if matches!(&run.on, Base::Run(earlier) if purged.contains(earlier)) {
+                    purged.insert(id.clone());
                 }
             }
         }
-        let (states, runs) = (Vec::from_iter(states), Vec::from_iter(runs));
-        self.purge(&states, &runs);
-        (states, runs)
+        let purged = Vec::from_iter(purged);
+        self.purge(&[], &purged);
+        purged
     }
 
     /// Purges the whole trash. Deleted states that are still in the graph stay there. Returns what

@@ -139,11 +139,11 @@ impl Core {
     }
 
     /// Adds a run that leaves a record, and publishes it. Purges what the trash has of an earlier
-    /// run with the same id.
+    /// run with the same id, which left no state (`Runs::ask`).
     pub(super) fn add_run(&mut self, run: Run) {
-        let (states, runs) = self.notebook.purge_run(&run.exec_id);
+        let runs = self.notebook.purge_attempt(&run.exec_id);
         if !runs.is_empty() {
-            self.publish(Fact::Removed { states, runs, deleted_at: None });
+            self.publish(Fact::Removed { states: Vec::new(), runs, deleted_at: None });
         }
         self.notebook.add_run(run.clone());
         self.publish(Fact::RunAdded { run });
