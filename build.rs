@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::thread;
 
 /// Extensions of the files that are compressed.
-const TEXTS: [&str; 4] = ["js", "css", "svg", "txt"];
+const TEXTS: [&str; 5] = ["js", "css", "svg", "txt", "csv"];
 /// Extensions of the files that are embedded as they are.
 const AS_THEY_ARE: [&str; 2] = ["html", "woff2"];
 

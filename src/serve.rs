@@ -47,6 +47,9 @@ const PORT_RETRY_INTERVAL: Duration = Duration::from_millis(10);
 /// How often a server with `--exit-when-unused` checks whether it is used.
 const USAGE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
+/// The notebook that begins with an example: the page adds it if the notebook is empty.
+const EXAMPLE: &str = "demo";
+
 /// The exit code for errors in the command line. clap uses the same.
 const EXIT_USAGE: u8 = 2;
 
@@ -106,7 +109,8 @@ async fn serve(
     let mut stop = StopSignals::new().map_err(cannot_serve)?;
     let address = listener.local_addr().map_err(cannot_serve)?;
     let path = format!("/n/{}?token={}", http::percent_encoded(&options.name), http::percent_encoded(&token));
-    let path = options.base_url.join(&path);
+    let fragment = if options.name == EXAMPLE { "#example" } else { "" };
+    let path = options.base_url.join(&path) + fragment;
     let app_options = AppOptions {
         token: token.clone(),
         token_was_made: options.token.is_none(),

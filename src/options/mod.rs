@@ -19,7 +19,7 @@ pub struct Options {
     #[command(subcommand)]
     pub subcommand: Option<Subcommand>,
 
-    /// The notebook to open.
+    /// The notebook to open. A new one named `demo` begins with an example.
     #[arg(default_value = "main")]
     pub name: String,
 

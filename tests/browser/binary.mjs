@@ -50,7 +50,7 @@ export async function startAlone(...more) {
         await server.stop();
         await rm(dir, { recursive: true, force: true });
     };
-    return { ...server, clear, stop };
+    return { ...server, dir, clear, stop };
 }
 
 /** What the program bundles, as paths below `web/`. All other files it serves as they are. */

@@ -13,6 +13,7 @@ import {
 import { addressOf, Comparison, statesIn } from '../../web/compare/comparison.js';
 import { codeRows, outputRows, variableRows } from '../../web/compare/many-differences.js';
 import { comparedNames } from '../../web/compare/state-names.js';
+import { fullName } from '../../web/graph/node-names.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
 import { difference, grouped, numberOf, shortly } from '../../web/text/number.js';
@@ -574,7 +575,7 @@ test('outputs that are equal name the first column that has them', () => {
 
 test('compared states always have different names', () => {
     const model = modelOf(...THREE, ['d1', 'load', 'score(model)'], ['d2', 'load', 'score(model)']);
-    const names = (...ids) => comparedNames(model, statesOf(model, ...ids));
+    const names = (...ids) => comparedNames(model, statesOf(model, ...ids)).map(fullName);
     assert.deepEqual(names('a1', 'b1'), ['df = df.dropna()', 'df = df.fillna(0)']);
     assert.deepEqual(
         names('a2', 'b2', 'a3'),

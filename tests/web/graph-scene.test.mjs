@@ -4,7 +4,7 @@ import { Scene } from '../../web/graph/scene.js';
 import { takenEdges } from '../../web/graph/edges.js';
 import { nodesOf, Nodes } from '../../web/graph/nodes.js';
 import { baseOf, dice, grown, Growing } from './graph-growing.mjs';
-import { run } from './records.mjs';
+import { run, state } from './records.mjs';
 
 /** @typedef {Parameters<Scene['update']>[1]} Look */
 
@@ -136,11 +136,39 @@ test('a partial state is a state like others: cells can grow from it', () => {
     const next = growing.begin(state);
     scene.update(growing.model, look(state));
     assert.equal(scene.nodes.get(failed), scene.nodes.get(state));
-    assert.deepEqual([scene.nodes.get(state).isFailedLeaf, scene.nodes.get(next).parent], [false, state]);
+    assert.deepEqual(
+        [scene.nodes.get(state).isFailedLeaf, scene.nodes.get(next).from],
+        [false, scene.nodes.get(state).at],
+    );
     assert.equal(scene.rows[scene.rowAt(next)].place.from, scene.rowAt(state));
     const anew = new Scene();
     anew.update(growing.model, look(state));
     assert.deepEqual(drawn(scene), drawn(anew));
+});
+
+test('siblings are told apart, also those whose parent was running when they were asked for', () => {
+    const { model } = new Growing();
+    const nodes = new Nodes();
+    const begin = (
+        /** @type {string} */ id,
+        /** @type {import('../../web/shell/protocol.js').Run['on']} */ on,
+        code,
+    ) =>
+        model.fold({
+            event: 'run_added',
+            run: run(id, '', { on, code, status: 'queued', duration_ms: null }),
+        });
+    begin('r1', { state: 'initial' }, 'load()');
+    begin('r2', { run: 'r1' }, 'model = fit(data, depth=3)');
+    nodes.update(model);
+    model.fold({ event: 'state_added', state: state('s1', 'initial', { exec_id: 'r1' }) });
+    model.fold({ event: 'run_ended', exec_id: 'r1', status: 'ok', error: null, duration_ms: 1, state: 's1' });
+    begin('r3', { state: 's1' }, 'model = fit(data, depth=9)');
+    nodes.update(model);
+    assert.deepEqual(
+        nodes.list.map(({ name }) => name),
+        ['', 'load()', '… depth=3)', '… depth=9)'],
+    );
 });
 
 test('a state that took variables has a second edge, also from a fold or a closed subtree', () => {

@@ -82,8 +82,8 @@ test('a run that waits for another is its child in the graph', () => {
         runs: [run('r1'), run('r2', { on: { run: 'r1' }, status: 'queued', started_at: null })],
     });
     assert.deepEqual(
-        nodesOf(model).map((node) => node.parent),
-        [null, 'initial', 'r1'],
+        nodesOf(model).map((node) => node.from),
+        [-1, 0, 1],
     );
     model.fold({
         event: 'run_ended',

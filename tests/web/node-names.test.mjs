@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { siblingNames } from '../../web/graph/node-names.js';
+import { fullName, siblingNames } from '../../web/graph/node-names.js';
 import { deletedNames } from '../../web/trash/deleted-names.js';
 
 const names = (...siblings) =>
-    siblingNames(siblings.map((one) => (typeof one === 'string' ? { label: null, code: one } : one)));
+    siblingNames(siblings.map((one) => (typeof one === 'string' ? { label: null, code: one } : one))).map(
+        fullName,
+    );
 
 test('siblings are named by their labels, and by the codes in which they differ', () => {
     assert.deepEqual(names('x = 1', 'print(x)'), ['x = 1', 'print(x)']);

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { duration } from '../../web/text/format.js';
 import { Names } from '../../web/graph/node-names.js';
 
-const node = (parent, code) => ({ parent, run: code === null ? null : { code } });
+const node = (from, code) => ({ from, run: code === null ? null : { code } });
 
 /** A name for each node. */
 function namesOf(nodes) {
@@ -16,7 +16,7 @@ function namesOf(nodes) {
 }
 
 test('a node is named by its first line', () => {
-    assert.deepEqual(namesOf([node(null, null), node('r', '# %%\nx = 1\ny = 2'), node('r', 'z = 3')]), [
+    assert.deepEqual(namesOf([node(-1, null), node(1, '# %%\nx = 1\ny = 2'), node(1, 'z = 3')]), [
         '',
         'x = 1',
         'z = 3',
@@ -24,33 +24,42 @@ test('a node is named by its first line', () => {
 });
 
 test('siblings that begin alike are named by where they differ', () => {
-    const variants = [1, 2, 3].map((n) => node('r', `import time; time.sleep(3); x = ${n}`));
+    const variants = [1, 2, 3].map((n) => node(1, `import time; time.sleep(3); x = ${n}`));
     assert.deepEqual(namesOf(variants), ['… x = 1', '… x = 2', '… x = 3']);
-    assert.deepEqual(namesOf([3, 4].map((n) => node('r', `model = fit(data, depth=${n})`))), [
+    assert.deepEqual(namesOf([3, 4].map((n) => node(1, `model = fit(data, depth=${n})`))), [
         '… depth=3)',
         '… depth=4)',
     ]);
-    assert.deepEqual(namesOf([node('r', 'import numpy\na = 1'), node('r', 'import numpy\nb = 1')]), [
+    assert.deepEqual(namesOf([node(1, 'import numpy\na = 1'), node(1, 'import numpy\nb = 1')]), [
         'a = 1',
         'b = 1',
     ]);
-    assert.deepEqual(namesOf([node('r', 'import numpy'), node('r', 'import numpy\nb = 1')]), [
+    assert.deepEqual(namesOf([node(1, 'import numpy'), node(1, 'import numpy\nb = 1')]), [
         'import numpy',
         'b = 1',
     ]);
-    assert.deepEqual(namesOf([node('r', 'import numpy'), node('r', 'import numpy')]), [
+    assert.deepEqual(namesOf([node(1, 'import numpy'), node(1, 'import numpy')]), [
         'import numpy',
         'import numpy',
     ]);
-    assert.deepEqual(namesOf([node('r', 'import numpy'), node('s', 'import numpy')]), [
+    assert.deepEqual(namesOf([node(1, 'import numpy'), node(2, 'import numpy')]), [
         'import numpy',
         'import numpy',
     ]);
 });
 
+test('each sibling is named from where it differs from the one most like it', () => {
+    const codes = ['flipper", "mass"]', 'bill", "depth"]', 'bill", "depth", "flipper"]'];
+    assert.deepEqual(namesOf(codes.map((rest) => node(1, `features = ["${rest}`))), [
+        '… flipper", "mass"]',
+        '… "depth"]',
+        '… "depth", "flipper"]',
+    ]);
+});
+
 test('cells that begin with the same lines are named by the first line that differs from the others', () => {
-    const json = (last) => node('r', `import json\n${last}`);
-    assert.deepEqual(namesOf([json('a = 1'), json('b = 1'), node('r', 'import jsonschema')]), [
+    const json = (last) => node(1, `import json\n${last}`);
+    assert.deepEqual(namesOf([json('a = 1'), json('b = 1'), node(1, 'import jsonschema')]), [
         'a = 1',
         'b = 1',
         'import jsonschema',
@@ -65,7 +74,7 @@ test('cells that begin with the same lines are named by the first line that diff
 test('the beginning of the statement before a difference is known, for use where there is room', () => {
     const names = new Names();
     const named = ['pred', 'prd'].map((last) => ({
-        ...node('r', `model.fit(X, y)\npred = 1\nprint(mean_squared_error(y_test, ${last}))`),
+        ...node(1, `model.fit(X, y)\npred = 1\nprint(mean_squared_error(y_test, ${last}))`),
         name: '',
         lead: '',
     }));

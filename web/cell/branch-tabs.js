@@ -5,7 +5,8 @@
 import { html } from '../vendor/preact.js';
 import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
 import { showBranches } from '../compare/compare-commands.js';
-import { siblingNames } from '../graph/node-names.js';
+import { Name } from '../graph/name-view.js';
+import { fullName, siblingNames } from '../graph/node-names.js';
 import { keepInPlace } from '../notebook/steady-pointer.js';
 import { WORDS } from '../shell/words.js';
 
@@ -33,8 +34,8 @@ export function BranchTabs({ cell, controller, mayRun }) {
     const more = beside.length - shown.length;
     const states = beside.filter(({ state }) => state);
     const compare = () => {
-        const others = states.filter(({ id }) => id !== at).map(({ id }) => id);
-        page.compare(...others.slice(0, COMPARED - 1), at);
+        const others = states.filter(({ id }) => id !== at).slice(0, COMPARED - 1);
+        page.compare(...others.map(({ id }) => page.model.newestBelow(id)), page.here);
     };
     const onKey = (/** @type {KeyboardEvent} */ event) => {
         const step = STEPS[event.key];
@@ -46,7 +47,8 @@ export function BranchTabs({ cell, controller, mayRun }) {
     return html`<div class="branch-tabs" data-on=${on}>
         <div role="tablist" aria-label=${WORDS.besideHere} onKeyDown=${onKey} ref=${showOwn}>${shown.map(
             (one, i) => {
-                const name = names[first + i] ?? '';
+                const told = names[first + i] ?? { name: '' };
+                const name = fullName(told);
                 const isOwn = one.id === at;
                 const { state } = one;
                 return html`<button key=${one.id} type="button" role="tab" class="branch-tab"
@@ -55,7 +57,7 @@ export function BranchTabs({ cell, controller, mayRun }) {
                 title=${state ? name : `${name} (${WORDS.nodeStatus[one.run?.status ?? 'queued']})`}
                 onClick=${() => !isOwn && goBeside(controller, on, one)?.focus({ preventScroll: true })}
                 onDblClick=${() => isOwn && state && mayRun && void controller.label(state)}>
-                <i aria-hidden="true"></i><span>${name}</span></button>`;
+                <i aria-hidden="true"></i><${Name} ...${told} /></button>`;
             },
         )}</div>
         ${

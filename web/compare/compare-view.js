@@ -9,6 +9,7 @@ import { ComparedState, whyNoVariables } from './compared-state.js';
 import { manySections } from './many-view.js';
 import { addToComparison } from './state-picker.js';
 import { comparedNames } from './state-names.js';
+import { fullName } from '../graph/node-names.js';
 import { withPart } from '../shell/lazy-parts.js';
 import { OutputsSideBySide } from './outputs-side-by-side.js';
 import { ComparedVariables } from './variable-differences.js';
@@ -71,7 +72,7 @@ export class Compare extends Component {
                 onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
                 <div class="compare-page" style=${`--count:${states.length}`}>
                     <div class="compare-top">
-                        <h2 tabindex="-1" aria-description=${SAY.sides(names)}
+                        <h2 tabindex="-1" aria-description=${SAY.sides(names.map(fullName))}
                             ref=${(/** @type {HTMLElement | null} */ title) => (this.title = title)}>
                             ${SAY.title(states.length)}</h2>
                         ${
@@ -86,7 +87,7 @@ export class Compare extends Component {
                     </div>
                     <div class=${isPair ? 'sides' : 'sides many'}>${states.map(
                         (state, at) => html`<${ComparedState} key=${state.id} page=${page} at=${at}
-                        state=${state} name=${names[at] ?? ''} side=${isPair ? (at ? 'b' : 'a') : undefined} />`,
+                        state=${state} told=${names[at] ?? { name: '' }} side=${isPair ? (at ? 'b' : 'a') : undefined} />`,
                     )}</div>
                     ${this.#sections(page, states, a, b)}
                 </div>

@@ -5,6 +5,8 @@
 
 import { missingOf, lacksNames } from '../checkpoints/residency.js';
 import { canRun } from '../shell/protocol.js';
+import { Name } from '../graph/name-view.js';
+import { fullName } from '../graph/node-names.js';
 import { html } from '../vendor/preact.js';
 import { CloseIcon } from '../ui/icons.js';
 import { letterOf } from './compare-command-words.js';
@@ -14,17 +16,18 @@ import { COMPARE_WORDS as SAY } from './compare-words.js';
 /** @typedef {import('../shell/protocol.js').State} State */
 
 /**
- * @param {{page: Page, at: number, state: State, name: string, side?: 'a' | 'b'}} props `side`:
- *   of a comparison of two states; others can be taken out of the comparison
+ * @param {{page: Page, at: number, state: State, told: {name: string, lead?: string},
+ *   side?: 'a' | 'b'}} props `told`: the state's name; `side`: of a comparison of two states;
+ *   others can be taken out of the comparison
  */
-export function ComparedState({ page, at, state, name, side }) {
+export function ComparedState({ page, at, state, told, side }) {
     const letter = letterOf(at);
     return html`
         <div class="side-card" data-side=${side} role="group" aria-label=${SAY.stateName(letter)}
             data-branch=${page.branchColours.of(page.model, state.id)}>
             <span class="letter" aria-hidden="true">${letter}</span>
             <div class="card-what">
-                <span class=${state.label ? 'card-name' : 'card-name card-code'} title=${name}>${name}</span>
+                <span class=${state.label ? 'card-name' : 'card-name card-code'} title=${fullName(told)}><${Name} ...${told} /></span>
                 <span class="hint">${state.parent !== null && `${SAY.cell(state.exec_count)} · `}
                 <time datetime=${new Date(state.created_at).toISOString()}>
                     ${when(state.created_at)}</time></span>

@@ -11,6 +11,7 @@ import { codeRows, outputRows, variableRows } from './many-differences.js';
 import { EqualScale } from './outputs-side-by-side.js';
 import { Outputs } from '../outputs/outputs.js';
 import { comparedNames } from './state-names.js';
+import { fullName } from '../graph/node-names.js';
 import { Folded } from './variable-differences.js';
 
 /** @typedef {import('../notebook/page.js').Page} Page */
@@ -54,7 +55,7 @@ function ManyCode({ page, states, code: { ancestor, shared, rows } }) {
     const equal = rows.length - differing.length;
     return html`<section>
         <h3>${SAY.code}</h3>
-        <p class="hint">${ancestor && SAY.sharedByAll(shared, comparedNames(page.model, [ancestor])[0] ?? '')} ${
+        <p class="hint">${ancestor && SAY.sharedByAll(shared, fullName(comparedNames(page.model, [ancestor])[0] ?? { name: '' }))} ${
             equal > 0 && `${SAY.equalCells(equal)}.`
         } ${differing.length === 0 && SAY.sameLine}</p>
         ${differing.map(

@@ -5,49 +5,45 @@
 // since their common ancestor comes before it, because there their lineages part. Else they are
 // numbered.
 
-import { fullName, Names } from '../graph/node-names.js';
+import { fullName, plainNames, tailOf } from '../graph/node-names.js';
 import { COMPARE_WORDS as SAY } from './compare-words.js';
 
 /** @typedef {import('../shell/model.js').Model} Model */
 /** @typedef {import('../shell/protocol.js').State} State */
+/** @typedef {import('../graph/node-names.js').Told} Told */
 
 /**
  * @param {Model} model
  * @param {State[]} states
- * @returns {string[]} one name for each state, all different
+ * @returns {Told[]} one name for each state, all different
  */
 export function comparedNames(model, states) {
-    const shown = plainNames(model, states);
-    const named = [...shown];
-    for (const name of new Set(shown)) {
-        const some = shown.flatMap((one, i) => (one === name ? [i] : []));
-        if (some.length < 2) continue;
-        const origins = originNames(
+    const named = namesOf(model, states);
+    const full = named.map(fullName);
+    return named.map((own, i) => {
+        const alike = full.flatMap((one, at) => (one === full[i] ? [at] : []));
+        if (alike.length === 1) return own;
+        const nth = alike.indexOf(i);
+        const origin = originNames(
             model,
-            some.map((i) => /** @type {State} */ (states[i])),
-        );
-        for (const [n, i] of some.entries())
-            named[i] = origins ? SAY.nameFrom(name, origins[n] ?? '') : `${name} (${n + 1})`;
-    }
-    return named;
+            alike.map((at) => /** @type {State} */ (states[at])),
+        )?.[nth];
+        const name = full[i] ?? '';
+        if (!origin) return { name: `${name} (${nth + 1})`, lead: '' };
+        return { name: SAY.nameFrom(name, tailOf(origin)), lead: origin.lead };
+    });
 }
 
-/** @param {Model} model @param {State[]} states */
-function plainNames(model, states) {
-    const names = new Names();
-    const nodes = states.map((state) => ({
-        parent: null,
-        run: { code: model.runOf(state)?.code ?? '' },
-        name: '',
-    }));
-    for (const node of nodes) names.add(node);
-    return states.map(
-        (state, i) =>
-            state.label ??
-            (state.parent === null
-                ? SAY.start
-                : fullName(nodes[i] ?? { name: '' }) || SAY.cell(state.exec_count)),
+/** @param {Model} model @param {State[]} states @returns {Told[]} */
+function namesOf(model, states) {
+    const told = plainNames(
+        states.map((state) => ({ label: state.label, code: model.runOf(state)?.code ?? '' })),
     );
+    return told.map((one, i) => {
+        if (fullName(one)) return one;
+        const state = states[i];
+        return { name: state?.parent == null ? SAY.start : SAY.cell(state.exec_count), lead: '' };
+    });
 }
 
 /**
@@ -55,6 +51,7 @@ function plainNames(model, states) {
  * states apart.
  * @param {Model} model
  * @param {State[]} states
+ * @returns {Told[] | null}
  */
 function originNames(model, states) {
     const lines = states.map(({ id }) => model.lineage(id));
@@ -62,11 +59,12 @@ function originNames(model, states) {
     // One of the states may be an ancestor of the others.
     const origins = lines.map((line) => line[shared] ?? line.at(-1));
     if (origins.some((origin) => !origin)) return null;
-    const names = plainNames(model, /** @type {State[]} */ (origins));
-    const numbered = names.map((name, i) =>
-        origins[i] === states[i] && lines[i]?.length === shared ? SAY.cell(states[i]?.exec_count ?? 0) : name,
+    const names = namesOf(model, /** @type {State[]} */ (origins)).map((name, i) =>
+        origins[i] === states[i] && lines[i]?.length === shared
+            ? { name: SAY.cell(states[i]?.exec_count ?? 0), lead: '' }
+            : name,
     );
-    return new Set(numbered).size === states.length ? numbered : null;
+    return new Set(names.map(fullName)).size === states.length ? names : null;
 }
 
 /** The number of states that lineages have in common. @param {State[][]} lines */

@@ -9,6 +9,7 @@ import { ROW_WORDS } from '../sweep/row-words.js';
 import { GRAPH_WORDS } from './graph-words.js';
 import { DownIcon, OnIcon, PinIcon, WarningIcon } from '../ui/icons.js';
 import { statusOf } from './node-mark.js';
+import { Name } from './name-view.js';
 import { ROW } from './geometry.js';
 import { Thumb } from './thumbnails.js';
 
@@ -86,8 +87,7 @@ export class GraphRow extends Component {
             <span class="what" data-label=${isNamed ? '' : null}>
                 ${
                     !isNamed && node.lead
-                        ? html`<span class="lead">${node.lead}</span><span class="tail">
-                    ${node.name.replace(/^… /, '')}</span>`
+                        ? html`<${Name} ...${node} />`
                         : !isNamed && node.member?.rung === 0
                           ? ROW_WORDS.brief(node.member)
                           : titleOf(row)

@@ -35,7 +35,7 @@ export function Mark({ row, progress, isHere, isOnLine, isNew }) {
             data-here=${isHere ? '' : null} data-line=${isOnLine ? '' : null} style=${style}>
             <rect class="dot" x="-2.5" y="-6" width="8" height="8" rx="2" />
             <rect class="dot" x="-5.5" y="-2.5" width="8" height="8" rx="2" /></g>`;
-    const { state, parent } = row.node;
+    const { state, from } = row.node;
     const status = statusOf(row.node);
     const cross = status === 'error' || status === 'crashed' || status === 'interrupted';
     const saving = state?.saving;
@@ -45,7 +45,7 @@ export function Mark({ row, progress, isHere, isOnLine, isNew }) {
         : saving?.now === 'writing'
           ? saving.percent / 100
           : null;
-    const size = parent === null ? 5.5 : status === 'running' ? 3 : 4.5;
+    const size = from < 0 ? 5.5 : status === 'running' ? 3 : 4.5;
     return html`
         <g class="mark" data-status=${status} data-living=${state?.living ?? null}
             data-branch=${colour} data-here=${isHere ? '' : null} data-line=${isOnLine ? '' : null} data-new=${isNew ? '' : null}

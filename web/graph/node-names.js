@@ -14,8 +14,9 @@ const LONGEST = 120;
 const COMPARED = 24;
 
 /**
- * `lead`: the text before the name in the same statement. The row shows it if there is room.
- * @typedef {{parent: string | null, run: {code: string} | null, name: string, lead?: string}} Named
+ * `from`: the index of the parent; `lead`: the text before the name in the same statement. It is
+ * shown if there is room.
+ * @typedef {{from: number, run: {code: string} | null, name: string, lead?: string}} Named
  */
 /** @typedef {{name: string, lead: string}} Told */
 
@@ -31,7 +32,7 @@ export class Names {
         node.name = firstLine(node.run?.code ?? '');
         node.lead = '';
         if (!node.run) return;
-        const key = `${node.parent}\n${node.name.slice(0, ALIKE)}`;
+        const key = `${node.from}\n${node.name.slice(0, ALIKE)}`;
         const group = this.alike.get(key);
         if (!group) {
             this.alike.set(key, [node]);
@@ -50,22 +51,38 @@ export class Names {
     }
 }
 
+/** The part of a name that follows its lead. @param {Pick<Named, 'name' | 'lead'>} node */
+export const tailOf = ({ name, lead }) => (lead ? name.replace(/^… /, '') : name);
+
 /** The name of a node with the text before it. @param {Pick<Named, 'name' | 'lead'>} node */
-export const fullName = ({ name, lead }) => (lead ? lead + name.replace(/^… /, '') : name);
+export const fullName = (node) => (node.lead ?? '') + tailOf(node);
+
+/**
+ * The label or the code of each sibling, told apart where their codes differ.
+ * @param {{label: string | null, code: string}[]} siblings
+ * @returns {Told[]}
+ */
+export function plainNames(siblings) {
+    const names = new Names();
+    return siblings.map(({ label, code }) => {
+        /** @type {Named & Told} */
+        const node = { from: 0, run: { code }, name: '', lead: '' };
+        names.add(node);
+        return label === null ? node : { name: label, lead: '' };
+    });
+}
 
 /**
  * Names that tell siblings apart: their labels, else their codes, else their numbers.
  * @param {{label: string | null, code: string}[]} siblings
- * @returns {string[]}
+ * @returns {Told[]}
  */
 export function siblingNames(siblings) {
-    const names = new Names();
-    const nodes = siblings.map(({ code }) => ({ parent: null, run: { code }, name: '' }));
-    for (const node of nodes) names.add(node);
-    const shown = siblings.map(({ label }, i) => label ?? fullName(nodes[i] ?? { name: '' }));
-    return shown.map((name, i) => {
-        const isAlone = shown.indexOf(name) === shown.lastIndexOf(name);
-        return isAlone ? name : `${name} (${shown.slice(0, i + 1).filter((one) => one === name).length})`;
+    const told = plainNames(siblings);
+    const full = told.map(fullName);
+    return told.map(({ name, lead }, i) => {
+        const alike = full.flatMap((one, at) => (one === full[i] ? [at] : []));
+        return { name: alike.length === 1 ? name : `${name} (${alike.indexOf(i) + 1})`, lead };
     });
 }
 
@@ -106,8 +123,7 @@ function tell(all, some, from, told) {
         const own = (/** @type {number} */ i) => all[i]?.[at] ?? '';
         const lines = new Set(some.map(own));
         if (lines.size === 1) continue;
-        const same = beginning([...lines]);
-        for (const i of some) told[i] = toldBy(own(i), same);
+        for (const i of some) told[i] = toldBy(own(i), sharedWith(own(i), lines));
         for (const line of lines) {
             const alike = some.filter((i) => own(i) === line);
             if (alike.length > 1) tell(all, alike, at + 1, told);
@@ -134,14 +150,18 @@ function toldBy(line, same) {
 }
 
 /**
- * The number of leading characters that lines share, reduced so that the rest begins with a whole
- * statement, argument or word.
- * @param {string[]} lines
+ * The number of leading characters that a line shares with the most similar of other lines, reduced
+ * so that the rest begins with a whole statement, argument or word.
+ * @param {string} own
+ * @param {Set<string>} lines
  */
-function beginning(lines) {
-    const [first = ''] = lines;
-    let same = 0;
-    while (same < first.length && lines.every((line) => line[same] === first[same])) same += 1;
-    const begun = first.slice(0, same);
+function sharedWith(own, lines) {
+    let most = 0;
+    for (const line of lines) {
+        let same = 0;
+        while (same < own.length && line[same] === own[same]) same += 1;
+        if (line !== own) most = Math.max(most, same);
+    }
+    const begun = own.slice(0, most);
     return (begun.match(/^.*[;,(]\s*/) ?? begun.match(/^.*?(?=[\w.]*$)/))?.[0].length ?? 0;
 }

@@ -24,7 +24,6 @@ import { ROW_WORDS } from '../sweep/row-words.js';
  * @typedef {object} Node
  * @property {number} at the index in the list of nodes
  * @property {string} id the id of the state; if there is no state yet, the id of the run
- * @property {string | null} parent the id of the parent node when this node was added
  * @property {number} from the index of the parent; -1 for the root
  * @property {number[]} children the indexes of the children in creation order
  * @property {boolean} isFailedLeaf whether the node is a failed attempt, which never has children
@@ -310,7 +309,6 @@ export class Nodes {
         /** @type {Node} */
         const node = {
             id,
-            parent: grewFrom,
             state,
             run,
             at: this.list.length,

@@ -2,6 +2,7 @@
 // The whole page: header, graph, cells, variables, banners and notices.
 
 import { SAVE_WORDS } from './save-words.js';
+import { Name } from '../graph/name-view.js';
 import { siblingNames } from '../graph/node-names.js';
 import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
@@ -37,6 +38,8 @@ const NARROW = '(max-width: 600px)';
 const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock'];
 /** Where dropped files are uploaded without a question. */
 const FILES = '.files-pane';
+/** The address fragment that starts the example; `ratoon demo` prints it. */
+const EXAMPLE = '#example';
 /** The text cell that is being edited. */
 const TEXT = '.cell[data-text] .cm-content[contenteditable="true"]';
 
@@ -45,6 +48,7 @@ const compare = (/** @type {import('../shell/lazy-parts.js').Part<'compare'>} */
 /** Takes the place of the cells, which are inert already, until the comparison is loaded. */
 const LOADING = html`<main class="compare-loading" aria-label=${COMPARE_COMMAND_WORDS.name}
     aria-busy="true"><p class="hint late">${COMPARE_COMMAND_WORDS.loading}</p></main>`;
+const guide = (/** @type {import('../shell/lazy-parts.js').Part<'example'>} */ part) => part.Guide;
 const filesPane = (/** @type {import('../shell/lazy-parts.js').Part<'files'>} */ part) => part.FilesPane;
 const findPanel = (/** @type {import('../shell/lazy-parts.js').Part<'finder'>} */ part) => part.FindPanel;
 const outlinePane = (/** @type {import('../shell/lazy-parts.js').Part<'outline'>} */ part) =>
@@ -60,18 +64,21 @@ const isReload = () => {
 
 /**
  * @extends {Component<{page: import('./page.js').Page, rev: number}, {showsGraph: boolean,
- *   showsOutline: boolean, over: 'files' | 'text' | 'page' | null}>}
+ *   showsOutline: boolean, showsGuide: boolean, over: 'files' | 'text' | 'page' | null}>}
  */
 export class App extends Component {
     state = {
         showsGraph: this.props.page.host.recall('showsGraph') ?? !matchMedia(NARROW).matches,
         showsOutline: this.props.page.host.recall('showsOutline') === true,
+        showsGuide: this.props.page.host.recall('showsGuide') === true,
         over: /** @type {'files' | 'text' | 'page' | null} */ (null),
     };
     /** Whether the focus has been set after loading. */
     hasBegun = false;
     /** Whether the address named no state when the page was opened. */
-    beganWithoutState = location.hash === '';
+    beganWithoutState = ['', EXAMPLE].includes(location.hash);
+    /** Whether the address asks for the example. */
+    wantsExample = location.hash === EXAMPLE;
     controller = new CellController(this.props.page);
     scrolling = new Scrolling(this.props.page, this.controller);
     /** @type {import('./cell-list.js').Cell[]} */
@@ -151,6 +158,7 @@ export class App extends Component {
         const { page } = this.props;
         if (this.hasBegun || !page.isLoaded) return;
         this.hasBegun = true;
+        if (this.wantsExample && isEmpty(page, this.cells)) return this.#startExample();
         if (document.activeElement !== document.body) return;
         const kept = isReload() && page.host.recall('focus');
         if (kept && this.controller.focus.restore(kept)) return;
@@ -178,6 +186,23 @@ export class App extends Component {
         if (showsGraph && matchMedia(NARROW).matches) this.#closeRight();
         page.host.remember('showsGraph', showsGraph);
         this.setState({ showsGraph });
+    }
+
+    /** Adds the example to the notebook, and shows its guide. */
+    #startExample() {
+        const { page } = this.props;
+        void withPart('example', page, async ({ addExample }) => {
+            const key = await addExample(page);
+            if (key === null) return;
+            this.#showGuide(true);
+            this.controller.focus.go({ key });
+        });
+    }
+
+    /** @param {boolean} showsGuide */
+    #showGuide(showsGuide) {
+        this.props.page.host.remember('showsGuide', showsGuide);
+        this.setState({ showsGuide });
     }
 
     /** @param {boolean} isWanted */
@@ -234,7 +259,7 @@ export class App extends Component {
 
     render() {
         const { page, rev } = this.props;
-        const { showsGraph, showsOutline, over } = this.state;
+        const { showsGraph, showsOutline, showsGuide, over } = this.state;
         const { finder } = this.controller;
         this.cells = page.isLoaded ? page.cells() : [];
         this.sections = this.controller.sections.of(this.cells);
@@ -259,7 +284,11 @@ export class App extends Component {
                     this.cells
                         .map(textOf)
                         .filter((text) => text.trim())
-                        .join('\n\n# %%\n')} />
+                        .join('\n\n# %%\n')}>${
+                    showsGuide &&
+                    html`<${LazyPart} key="guide" of="example" view=${guide} page=${page} rev=${rev}
+                            onFailed=${() => this.#showGuide(false)} onClose=${() => this.#showGuide(false)} />`
+                }<//>
                 ${
                     showsGraph &&
                     html`<nav class="side graph-pane" aria-label=${WORDS.graph}>
@@ -272,7 +301,8 @@ export class App extends Component {
                     onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.controller.onCellKey(event)}>
                     <div class="notebook" aria-busy=${page.isLoaded ? 'false' : 'true'}>
                         ${this.#column(waiting)}
-                        <${After} page=${page} controller=${this.controller} />
+                        <${After} page=${page} controller=${this.controller}
+                            onExample=${isEmpty(page, this.cells) ? () => this.#startExample() : null} />
                     </div>
                     <div id="tips"></div>
                     <${FollowOutput} />
@@ -376,10 +406,21 @@ const sectionInputs = (section) =>
     section ? [section.isFolded, section.count, section.open, section.failed] : [];
 
 /**
- * The part below the cells of the current state: its continuations, or why there are none.
- * @param {{page: import('./page.js').Page, controller: CellController}} props
+ * Whether a notebook has nothing but the empty cell, and the user may start the example, which
+ * writes a file.
+ * @param {import('./page.js').Page} page
+ * @param {import('./cell-list.js').Cell[]} cells
  */
-function After({ page, controller }) {
+const isEmpty = (page, cells) =>
+    page.scope === 'owner' && page.mayRun && page.model.states.size === 1 && cells.length === 1;
+
+/**
+ * The part below the cells of the current state: its continuations, or why there are none; in an
+ * empty notebook, the offer of an example.
+ * @param {{page: import('./page.js').Page, controller: CellController,
+ *   onExample: (() => void) | null}} props
+ */
+function After({ page, controller, onExample }) {
     const state = page.model.states.get(page.here);
     if (!state) return null;
     const next = page.model
@@ -396,12 +437,17 @@ function After({ page, controller }) {
         <div class="after">
             ${state.living === 'deleted' && html`<p class="hint">${WORDS.deletedState}</p>`}
             ${
+                onExample &&
+                html`<p class="example"><button class="button" data-frame onClick=${onExample}>${WORDS.startExample}</button>
+                <span class="hint">${WORDS.startExampleHint}</span></p>`
+            }
+            ${
                 next.length + sweeps.length > 0 &&
                 html`<p class="continuations"><span>${WORDS.goesOn}</span>
                 ${next.map(
                     (child, i) => html`<button key=${child.id} class="text-button"
                     onClick=${() => controller.goOn(page.model.newestBelow(child.id))}>
-                    ${names[i]}</button>`,
+                    <${Name} ...${names[i] ?? { name: '' }} /></button>`,
                 )}${sweeps.map(
                     (sweep) => html`<button key=${sweep.id} class="text-button"
                     onClick=${() => void showSweep(page, sweep.id)}>${ROW_WORDS.sweep(sweep)}</button>`,
@@ -410,8 +456,11 @@ function After({ page, controller }) {
         </div>`;
 }
 
-/** @param {{page: import('./page.js').Page, code: () => string, onPython: () => void}} props */
-function Banner({ page, code, onPython }) {
+/**
+ * @param {{page: import('./page.js').Page, code: () => string, onPython: () => void,
+ *   children?: any}} props `children`: the guide of the example
+ */
+function Banner({ page, code, onPython, children }) {
     const { connection, model } = page;
     const isOver = connection === 'ended' || connection === 'gone';
     const calm =
@@ -425,6 +474,7 @@ function Banner({ page, code, onPython }) {
     return html`
         <div class="banners">
             <${FollowingBar} page=${page} />
+            ${children}
             <div role="status">${calm && html`<div class="banner">${calm}</div>`}</div>
             ${
                 !isOver &&

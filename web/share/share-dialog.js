@@ -6,7 +6,7 @@ import { linksTo, makeLink, takeBack } from './share-links.js';
 import { positionText } from '../presence/presence.js';
 import { firstLine } from '../text/format.js';
 import { Component, html } from '../vendor/preact.js';
-import { PRESENCE_WORDS as WORDS } from '../presence/presence-words.js';
+import { SHARE_WORDS as WORDS } from './share-words.js';
 import { WORDS as ALL } from '../shell/words.js';
 import { show } from '../ui/dialog.js';
 
@@ -129,7 +129,7 @@ class Share extends Component {
                 ? positionText(page.model, this.at)
                 : `${positionText(page.model, this.at)}, “${line}”`;
         return html`
-            <h2>${WORDS.share}</h2>
+            <h2>${WORDS.title}</h2>
             <form class="share"
                 onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), this.#create())}>
                 <fieldset>

@@ -8,6 +8,7 @@ export const PARTS = {
     branches: () => import('../branches/branches-dialog.js'),
     compare: () => import('../compare/compare-view.js'),
     dropped: () => import('../notebook/dropped-files.js'),
+    example: () => import('../example/example.js'),
     files: () => import('../files/files-pane.js'),
     finder: () => import('../find/find-panel.js'),
     lint: () => import('../lint/lint.js'),

@@ -97,6 +97,8 @@ export const WORDS = Object.freeze({
     stopHardHint: 'Kill the process of this cell. Earlier states are kept.',
     placeholder: 'Type Python here. Shift-Enter runs it.',
     textPlaceholder: 'Type Markdown here.',
+    startExample: 'Start with an example',
+    startExampleHint: 'Four cells, real data, two minutes: grow three branches and compare them.',
     code: 'Code',
     text: 'Text',
     toText: 'Convert to Markdown',

@@ -1,7 +1,7 @@
 // @ts-check
 // Names of deleted states and failed attempts that tell them apart. Pure.
 
-import { siblingNames } from '../graph/node-names.js';
+import { fullName, siblingNames } from '../graph/node-names.js';
 import { firstLine } from '../text/format.js';
 
 /**
@@ -15,7 +15,7 @@ export function deletedNames(items) {
         ...states,
         ...runs.map(({ code }) => ({ label: null, code })),
     ]);
-    const told = siblingNames(all.flat());
+    const told = siblingNames(all.flat()).map(fullName);
     const begins = all.flat().map(({ label, code }) => label ?? firstLine(code));
     const names = told.map((name, i) => {
         const begin = begins[i] ?? '';

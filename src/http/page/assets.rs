@@ -107,6 +107,7 @@ fn content_type(path: &str) -> Option<&'static str> {
         "svg" => "image/svg+xml",
         "woff2" => "font/woff2",
         "txt" => "text/plain; charset=utf-8",
+        "csv" => "text/csv; charset=utf-8",
         _ => return None,
     })
 }
