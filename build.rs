@@ -22,10 +22,23 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=web");
     let read = |path: &str| fs::read_to_string(Path::new("web").join(path)).ok();
     println!("cargo:rustc-env=RATOON_PRELOADED={}", bundle::script("notebook.js", &read)?.vendored.join(" "));
+    let out = PathBuf::from(std::env::var("OUT_DIR")?);
+    write_export_script(&out, &read)?;
     let mut files: BTreeMap<String, Vec<u8>> =
         bundle::all(&read)?.into_iter().map(|(path, text)| (path, text.into_bytes())).collect();
     collect(Path::new("web"), &mut files)?;
-    write_page(&PathBuf::from(std::env::var("OUT_DIR")?), files)
+    write_page(&out, files)
+}
+
+/// Writes the script of exported notebooks, which `src/formats/html/tree.rs` puts into each.
+fn write_export_script(out: &Path, read: &dyn Fn(&str) -> Option<String>) -> Result<(), Box<dyn Error>> {
+    let script = bundle::script("export/export.js", read)?;
+    if !script.later.is_empty() || !script.vendored.is_empty() || script.now.contains("</script") {
+        return Err(
+            "an exported notebook has one script, which fetches nothing and does not end early".into()
+        );
+    }
+    Ok(fs::write(out.join("export.js"), script.now)?)
 }
 
 /// Writes the folder `page`: each file under its path, or compressed under its path with `.br` at

@@ -3,7 +3,7 @@
 
 use crate::clock::now_ms;
 use crate::directory::Directory;
-use crate::formats::{Document, Format};
+use crate::formats::{Document, Exported, Format};
 use crate::http::check_notebook_name;
 use crate::notebook::{Notebook, Residency, State, StateId};
 use crate::options::{Options, Subcommand};
@@ -71,8 +71,9 @@ fn perform(command: &Subcommand, options: &Options) -> Result<(Vec<String>, Exit
             let lines = pull(name, own_name.as_deref(), version.as_deref(), options)?;
             Ok((lines, ExitCode::SUCCESS))
         }
-        Subcommand::Export { notebook, state, format, output } => {
-            let lines = export(notebook, state.as_deref(), format, output.as_deref())?;
+        Subcommand::Export { notebook, state, format, all_branches, output } => {
+            let lines =
+                export(notebook, state.as_deref(), format.as_deref(), *all_branches, output.as_deref())?;
             Ok((lines, ExitCode::SUCCESS))
         }
         // `main` runs it.
@@ -270,9 +271,11 @@ fn is_agreed() -> Result<bool, Problem> {
 fn export(
     notebook: &Path,
     state: Option<&str>,
-    word: &str,
+    word: Option<&str>,
+    all_branches: bool,
     output: Option<&Path>,
 ) -> Result<Vec<String>, Problem> {
+    let word = word.unwrap_or(if all_branches { Format::Html } else { Format::Ipynb }.word());
     let Some(format) = Format::from_word(word) else {
         let how = "give --as ipynb, py or html";
         return Err(Problem::new(
@@ -282,6 +285,10 @@ fn export(
             how,
         ));
     };
+    if all_branches && format != Format::Html {
+        let why = format!("the format {word:?} has no branches");
+        return Err(Problem::new(Kind::BadRequest, "write all branches to a file", why, "give --as html"));
+    }
     let dir = directory_of(notebook);
     // `.` has no name, its full path has one.
     let full = std::path::absolute(&dir).unwrap_or_else(|_| dir.clone());
@@ -296,12 +303,13 @@ fn export(
             "leave --state out to export the newest state",
         ));
     };
-    let mut document = Document::of(&read, &state);
+    let mut exported = Exported::of(&read, &state, all_branches);
+    let document = exported.document();
     document.file = read.imported_file().and_then(|file| read_imported_file(&dir.join("blobs"), file));
     let parent = full.parent().unwrap_or(Path::new("/")).to_owned();
     let attachments = Attachments::in_notebook(&dir);
-    document.pictures = pictures::of_document(&document, format, &attachments, &Directory::new(parent));
-    let text = document.write(format);
+    document.pictures = pictures::of_document(document, format, &attachments, &Directory::new(parent));
+    let text = exported.write(format);
     if output.is_some_and(|path| path.as_os_str() == "-") {
         let mut stdout = io::stdout().lock();
         return match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {

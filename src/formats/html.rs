@@ -19,7 +19,7 @@ const RULES: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval
     style-src 'unsafe-inline'; img-src data: blob:; font-src data:; media-src data: blob:; worker-src blob:; \
     connect-src 'none'; frame-src 'none'; base-uri 'none'; form-action 'none'; object-src 'none'";
 
-const STYLE: &str = include_str!("html/page.css");
+pub(super) const STYLE: &str = include_str!("html/page.css");
 const FRAME_STYLE: &str = "html{color-scheme:light dark}body{margin:0;\
     font:13px/1.5 system-ui,sans-serif;overflow-x:auto}\
     table{border-collapse:collapse;border:none}td,th{border:none;padding:.3em .7em;text-align:right}\
@@ -32,7 +32,7 @@ const TELL: &str = "addEventListener('load',()=>{const t=()=>parent.postMessage(
     new ResizeObserver(t).observe(document.documentElement);t()})";
 
 /// The script of the page: sets the height of each frame to the height that the frame sent.
-const HEAR: &str = "addEventListener('message',({source,data})=>{const h=data?.ratoonHeight;\
+pub(super) const HEAR: &str = "addEventListener('message',({source,data})=>{const h=data?.ratoonHeight;\
     if(typeof h!=='number'||!(h>=0))return;for(const f of document.querySelectorAll('iframe'))\
     if(f.contentWindow===source)f.style.height=Math.min(4000,h)+'px'})";
 
@@ -43,14 +43,8 @@ pub(super) fn write(document: &Document) -> String {
 
 fn page(document: &Document, typesetter: &Typesetter) -> String {
     let title = escaped(&document.name);
-    let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{RULES}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"generator\" content=\"Ratoon\">\n\
-         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <h1 class=\"name\">{title}</h1>\n"
-    );
+    let mut page = begin(&title, STYLE);
+    let _ = writeln!(page, "<body>\n<main>\n<h1 class=\"name\">{title}</h1>");
     for cell in &document.cells {
         write_cell(&mut page, cell, &document.pictures, typesetter);
     }
@@ -58,7 +52,18 @@ fn page(document: &Document, typesetter: &Typesetter) -> String {
     page
 }
 
-fn write_cell(page: &mut String, cell: &Cell, pictures: &Pictures, typesetter: &Typesetter) {
+/// The page up to its body. `title` is escaped.
+pub(super) fn begin(title: &str, style: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{RULES}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"generator\" content=\"Ratoon\">\n\
+         <title>{title}</title>\n<style>{style}</style>\n</head>\n"
+    )
+}
+
+pub(super) fn write_cell(page: &mut String, cell: &Cell, pictures: &Pictures, typesetter: &Typesetter) {
     if cell.kind == DraftKind::Markdown {
         let text = markdown::to_html(&cell.source, pictures, typesetter);
         let _ = write!(page, "<section class=\"text\">\n{text}</section>\n");

@@ -3,48 +3,80 @@
 use super::document::{Cell, Document, is_id, kept};
 use super::markdown::Pictures;
 use crate::notebook::{
-    Asked, Base, Draft, DraftId, DraftKind, ExecId, Notebook, Output, Run, RunStatus, StateId, Take,
+    Asked, Base, Draft, DraftId, DraftKind, ExecId, Notebook, Output, Run, RunStatus, State, StateId, Take,
 };
 use std::collections::{HashMap, HashSet};
+
+/// Reads the cells of a notebook's states.
+pub(super) struct Cells<'a> {
+    notebook: &'a Notebook,
+    /// See `shown_by_drafts`.
+    shown: HashMap<&'a DraftId, &'a Run>,
+    /// See `Notebook::drafts_by_place`.
+    places: HashMap<(&'a StateId, Option<&'a StateId>), Vec<&'a Draft>>,
+}
+
+impl<'a> Cells<'a> {
+    pub(super) fn of(notebook: &'a Notebook) -> Self {
+        Self { notebook, shown: shown_by_drafts(notebook), places: notebook.drafts_by_place() }
+    }
+
+    /// The cell that left a state, below the drafts and the texts above it.
+    pub(super) fn of_state(&self, state: &'a State) -> Vec<Cell> {
+        let above = state.parent.as_ref().into_iter().flat_map(|on| self.drafts_at(on, Some(&state.id)));
+        let mut cells: Vec<Cell> = above
+            .filter(|draft| !draft.source.trim().is_empty() || draft.imported_cell.is_some())
+            .map(|draft| cell_of_draft(draft, &self.shown))
+            .collect();
+        for (i, text) in state.prose.iter().enumerate() {
+            let cell = Cell::new(DraftKind::Markdown, text);
+            cells.push(Cell { id: format!("{}-{}", state.id, i + 1), ..cell });
+        }
+        if let Some(run) = state.exec_id.as_ref().and_then(|id| self.notebook.run(id)) {
+            let of_draft = run.draft.as_ref().map_or(state.id.as_str(), DraftId::as_str);
+            cells.push(Cell {
+                id: of_draft.to_owned(),
+                exec_count: Some(state.exec_count),
+                is_partial: state.partial,
+                ..self.of_run(run)
+            });
+        }
+        cells
+    }
+
+    /// The cell of a run.
+    pub(super) fn of_run(&self, run: &Run) -> Cell {
+        Cell {
+            id: run.exec_id.as_str().to_owned(),
+            outputs: outputs_of(run),
+            imported_cell: run.imported_cell,
+            ..Cell::new(DraftKind::Code, exported(self.notebook, &run.code))
+        }
+    }
+
+    /// The drafts at the end of a state's lineage.
+    pub(super) fn drafts_on(&self, state: &'a StateId) -> Vec<Cell> {
+        self.drafts_at(state, None).map(|draft| cell_of_draft(draft, &self.shown)).collect()
+    }
+
+    fn drafts_at(&self, on: &'a StateId, before: Option<&'a StateId>) -> impl Iterator<Item = &'a Draft> {
+        self.places.get(&(on, before)).into_iter().flatten().copied()
+    }
+}
 
 impl Document {
     /// The document of a state's lineage, including drafts, in page order.
     pub fn of(notebook: &Notebook, state: &StateId) -> Self {
-        let mut cells = Vec::new();
-        let shown = shown_by_drafts(notebook);
-        let places = notebook.drafts_by_place();
-        let drafts_at = |on, before| places.get(&(on, before)).into_iter().flatten().copied();
-        for state in notebook.lineage(state) {
-            if let Some(parent) = &state.parent {
-                let above = drafts_at(parent, Some(&state.id))
-                    .filter(|draft| !draft.source.trim().is_empty() || draft.imported_cell.is_some());
-                cells.extend(above.map(|draft| cell_of_draft(draft, &shown)));
-            }
-            let run = state.exec_id.as_ref().and_then(|id| notebook.run(id));
-            for (i, text) in state.prose.iter().enumerate() {
-                let cell = Cell::new(DraftKind::Markdown, text);
-                cells.push(Cell { id: format!("{}-{}", state.id, i + 1), ..cell });
-            }
-            let Some(run) = run else { continue };
-            let of_draft = run.draft.as_ref().map_or(state.id.as_str(), DraftId::as_str);
-            cells.push(Cell {
-                id: of_draft.to_owned(),
-                outputs: outputs_of(run),
-                exec_count: Some(state.exec_count),
-                is_partial: state.partial,
-                imported_cell: run.imported_cell,
-                ..Cell::new(DraftKind::Code, exported(notebook, &run.code))
-            });
-        }
-        cells.extend(drafts_at(state, None).map(|draft| cell_of_draft(draft, &shown)));
+        let of = Cells::of(notebook);
+        let lineage = notebook.lineage(state);
+        let mut cells: Vec<Cell> = lineage.into_iter().flat_map(|state| of.of_state(state)).collect();
+        cells.extend(of.drafts_on(state));
         with_ids(&mut cells);
-        Self {
-            name: notebook.name().to_owned(),
-            cells,
-            left_out: Vec::new(),
-            file: None,
-            pictures: Pictures::new(),
-        }
+        Self::new(notebook.name(), cells)
+    }
+
+    pub(super) fn new(name: &str, cells: Vec<Cell>) -> Self {
+        Self { name: name.to_owned(), cells, left_out: Vec::new(), file: None, pictures: Pictures::new() }
     }
 
     /// A new notebook with these cells as drafts of the root. The outputs of a cell become an

@@ -1,5 +1,5 @@
-//! Exports a lineage as `.ipynb`, `.py` or `.html`, and imports `.ipynb` and `.py` files as new
-//! notebooks.
+//! Exports a lineage as `.ipynb`, `.py` or `.html`, or all branches as one page, and imports
+//! `.ipynb` and `.py` files as new notebooks.
 //!
 //! Converts between text and values, without access to files. An export writes a `Document`, which
 //! is a sequence of cells; an import reads a file into a `Document`.
@@ -17,15 +17,18 @@ mod script;
 #[cfg(test)]
 mod tests;
 mod text;
+mod tree;
+mod tree_page;
 
 pub use document::{Cell, Document};
 pub use markdown::{Picture, Pictures, attachment_name, local_path, picture_addresses};
 pub(crate) use text::{text_of, text_or_lines};
 
-use crate::notebook::DraftKind;
+use crate::notebook::{DraftKind, Notebook, StateId};
 use crate::problem::Problem;
 use document::{check, malformed};
 use std::collections::BTreeSet;
+use tree::Tree;
 
 /// A file format for export and import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +62,40 @@ impl Format {
             Self::Ipynb => "application/x-ipynb+json",
             Self::Script => "text/x-python; charset=utf-8",
             Self::Html => "text/html; charset=utf-8",
+        }
+    }
+}
+
+/// What is exported to one file.
+pub enum Exported {
+    /// The lineage of a state.
+    Lineage(Document),
+    /// All branches of a notebook, as HTML.
+    Tree(Tree),
+}
+
+impl Exported {
+    /// The lineage of a state, or all branches, of which the page shows this lineage at first.
+    pub fn of(notebook: &Notebook, state: &StateId, all_branches: bool) -> Self {
+        if all_branches {
+            Self::Tree(Tree::of(notebook, state))
+        } else {
+            Self::Lineage(Document::of(notebook, state))
+        }
+    }
+
+    /// The document with all cells.
+    pub fn document(&mut self) -> &mut Document {
+        match self {
+            Self::Lineage(document) | Self::Tree(Tree { document, .. }) => document,
+        }
+    }
+
+    /// Writes the file. All branches are always written as HTML.
+    pub fn write(&self, format: Format) -> String {
+        match self {
+            Self::Lineage(document) => document.write(format),
+            Self::Tree(tree) => tree_page::write(tree),
         }
     }
 }

@@ -267,16 +267,20 @@ pub enum Subcommand {
         version: Option<String>,
     },
     /// Write one line of a notebook to a file: the cells from the start to a state, with their
-    /// outputs, and the drafts there.
+    /// outputs, and the drafts there. With --all-branches, write all lines.
     Export {
         /// The notebook's directory, NAME.ratoon, or its name.
         notebook: PathBuf,
         /// The last state of the line, by its name or id [default: the newest].
         #[arg(long, value_name = "STATE")]
         state: Option<String>,
-        /// `ipynb`, `py` or `html`.
-        #[arg(long = "as", value_name = "FORMAT", default_value = "ipynb")]
-        format: String,
+        /// `ipynb`, `py` or `html` [default: ipynb; with --all-branches, html].
+        #[arg(long = "as", value_name = "FORMAT")]
+        format: Option<String>,
+        /// Write all branches, as an HTML page in which the graph can be clicked through. It shows
+        /// the line of --state at first.
+        #[arg(long)]
+        all_branches: bool,
         /// The file to write, or - for stdout. An existing file is replaced. [default: NAME.FORMAT
         /// in the current directory, which must not exist yet]
         #[arg(short, long, value_name = "FILE")]

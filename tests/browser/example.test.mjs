@@ -68,6 +68,7 @@ testWithoutPage(
         // The guide survives a reload.
         await on.reload();
         await step(6, on);
+        await on.waitForFunction(() => document.activeElement?.closest('.compare'));
         await on.keyboard.press('Escape');
         await on.getByRole('tab').first().click();
         await step(7, on);

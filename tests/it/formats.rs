@@ -174,6 +174,46 @@ fn a_lineage_can_be_exported_in_three_formats() {
     assert_eq!((head.status, head.header("content-disposition")), (200, Some(name)));
 }
 
+#[test]
+fn all_branches_are_exported_as_one_page_with_each_output_once() {
+    let room = Room::new();
+    let server = TestServer::in_dir(room.path());
+    let base = server.run("initial", "print('be' + 'fore')");
+    let one = server.run(base.state(), "# <script>\nprint('o' + 'ne')");
+    let two = server.run(base.state(), "from IPython.display import HTML\nHTML('<i>t' + 'wo</i>')");
+    server.run(base.state(), "print('fail' + 'ing')\n1/0");
+    command(&server, "main", json!({"do": "label", "state": one.state(), "label": "<b>\"best\"</b>"}));
+    let get = |state: &str, query: &str| {
+        server.owner(Request::get(&format!("/api/notebooks/main/states/{state}/document?{query}")))
+    };
+    let page = get(two.state(), "as=html&branches=all");
+    let name = page.header("content-disposition").unwrap().to_owned();
+    assert!(name.starts_with("attachment; filename=\"main.html\""), "{name}");
+    let text = page.text();
+    for output in [">before\n<", ">one\n<", "&lt;i&gt;two&lt;/i&gt;", ">failing\n<", "division by zero"] {
+        assert_eq!(text.matches(output).count(), 1, "{output}: {text}");
+    }
+    // Only the line of the wanted state is there without scripts.
+    let node = |state: &str| format!(" class=\"node\" data-id=\"{state}\"");
+    assert!(text.contains(&format!("<div{}", node(two.state()))), "{text}");
+    assert!(text.contains(&format!("<template{}", node(one.state()))), "{text}");
+    assert!(text.contains("data-label=\"&lt;b&gt;&quot;best&quot;&lt;/b&gt;\""), "{text}");
+    assert!(text.contains("data-attempt"), "{text}");
+    assert_eq!(text.matches("</script>").count(), 2, "the page's own scripts");
+    for (query, how) in [("branches=all", "add `as=html`"), ("as=html&branches=some", "use `branches=all`")] {
+        let refused = get(two.state(), query);
+        assert!(refused.status == 400 && refused.text().contains(how), "{query}: {}", refused.text());
+    }
+
+    // The command line writes the same page.
+    drop(server);
+    let arguments = ["export", "main", "--state", two.state(), "--all-branches", "-o", "all.html"];
+    assert!(in_room(&room, &arguments).0);
+    assert_eq!(std::fs::read_to_string(room.file("all.html")).unwrap(), text);
+    let (is_done, said) = in_room(&room, &["export", "main", "--all-branches", "--as", "py"]);
+    assert!(!is_done && said.contains("give --as html"), "{said}");
+}
+
 fn with_id(mut command: Value, id: u64) -> String {
     command["id"] = id.into();
     command.to_string()

@@ -1,8 +1,7 @@
 // @ts-check
 // The texts of commands, completion, find and palette.
 
-/** @param {number} n @param {string} one @param {string} [many] */
-const count = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
+import { counted } from '../text/format.js';
 
 export const EDITOR_WORDS = Object.freeze({
     undo: 'Undo',
@@ -26,11 +25,11 @@ export const EDITOR_WORDS = Object.freeze({
     runHere: 'Run this cell and all below',
     runAbove: 'Run all above',
     runRest: 'Run the cell again, then replay the cells below',
-    replayRest: (/** @type {number} */ n) => `Run ${count(n, 'cell')} below`,
+    replayRest: (/** @type {number} */ n) => `Run ${counted(n, 'cell')} below`,
     replayRestHint: 'The cells that followed the earlier version of this cell run again, in order.',
     replayAll: (/** @type {number} */ n, /** @type {number} */ failed) =>
         n === failed
-            ? `Run ${count(n, 'cell')} below that failed or ${n === 1 ? 'was' : 'were'} stopped`
+            ? `Run ${counted(n, 'cell')} below that failed or ${n === 1 ? 'was' : 'were'} stopped`
             : `Run all ${n}, including ${failed} that failed or ${failed === 1 ? 'was' : 'were'} stopped`,
     replay: 'Replay the cells below',
     stop: 'Stop the running cell; press again to kill it',
@@ -121,10 +120,10 @@ export const EDITOR_WORDS = Object.freeze({
         outline: 'table of contents toc headings',
     }),
     // Cells
-    selected: (/** @type {number} */ n) => `${count(n, 'cell')} selected`,
-    removed: (/** @type {number} */ n) => `${count(n, 'cell')} deleted.`,
-    merged: (/** @type {number} */ n) => `${count(n, 'draft')} merged.`,
-    changed: (/** @type {number} */ n) => `${count(n, 'cell')} changed.`,
+    selected: (/** @type {number} */ n) => `${counted(n, 'cell')} selected`,
+    removed: (/** @type {number} */ n) => `${counted(n, 'cell')} deleted.`,
+    merged: (/** @type {number} */ n) => `${counted(n, 'draft')} merged.`,
+    changed: (/** @type {number} */ n) => `${counted(n, 'cell')} changed.`,
     moved: (/** @type {number} */ k, /** @type {number} */ n) => `Moved to position ${k} of ${n}`,
     leftOut: (/** @type {number} */ skipped, /** @type {number} */ n) =>
         `You are now at the state before the skipped ${skipped === 1 ? 'cell' : 'cells'}.` +
@@ -176,7 +175,7 @@ export const EDITOR_WORDS = Object.freeze({
     wordHint: 'Match whole word (Alt-W)',
     regexHint: 'Use regular expression (Alt-R)',
     matchOf: (/** @type {number} */ k, /** @type {number} */ n) =>
-        k ? `${k} of ${n}` : count(n, 'match', 'matches'),
+        k ? `${k} of ${n}` : counted(n, 'match', 'matches'),
     noMatch: 'No matches',
     wrongPattern: 'Invalid regular expression',
     replaceOne: 'Replace',

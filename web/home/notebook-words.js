@@ -36,6 +36,7 @@ export const NOTEBOOK_WORDS = Object.freeze({
     failed: 'The server does not answer. Is Ratoon still running?',
     // Texts in a notebook page
     download: (/** @type {string} */ format) => `Download as ${format}`,
+    downloadAll: 'Download all branches as HTML',
     held: 'Show original output',
     heldHint:
         'Runs the scripts in all outputs of this file, in frames without access to this page or the network.',

@@ -137,6 +137,13 @@ export const documentAt = (name, state, format) =>
     at(name, `/states/${encodeURIComponent(state)}/document?as=${format}`);
 
 /**
+ * Where all branches of a notebook can be downloaded as one page.
+ * @param {string} name
+ * @param {string} state the state whose line the page shows at first
+ */
+export const branchesAt = (name, state) => `${documentAt(name, state, 'html')}&branches=all`;
+
+/**
  * A free name for a notebook that is created from a file.
  * @param {string} file the name of the file
  * @param {string[]} taken the names of the existing notebooks

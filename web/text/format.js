@@ -77,3 +77,11 @@ export function ago(then, now) {
     if (!unit || !length) return 'just now';
     return new Intl.RelativeTimeFormat('en', { numeric: 'auto' }).format(-Math.floor(seconds / length), unit);
 }
+
+/**
+ * A number with its noun.
+ * @param {number} n
+ * @param {string} one the noun in the singular
+ * @param {string} [many] in the plural
+ */
+export const counted = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;

@@ -2,7 +2,7 @@
 
 use super::state_files::file_name;
 use crate::clock::now_ms;
-use crate::formats::{Document, Format};
+use crate::formats::{Document, Exported, Format};
 use crate::http::app_state::{AppState, MAX_WHOLES, detached};
 use crate::http::authorize::find_state;
 use crate::http::error::{ErrorBody, HttpResult};
@@ -31,16 +31,18 @@ pub(crate) struct Imported {
 }
 
 /// Sends the lineage of a state, with its drafts, as a file: an `.ipynb` with outputs, a `.py`, or
-/// an HTML page.
+/// an HTML page. With `branches=all`, sends one HTML page with all branches of the notebook, which
+/// shows this lineage at first.
 #[utoipa::path(
     get, path = "/api/notebooks/{name}/states/{id}/document", tag = "notebooks",
     params(
         ("name" = String, Path), ("id" = String, Path, description = "Name or id"),
         ("as" = Option<String>, Query, description = "`ipynb` (default), `py` or `html`"),
+        ("branches" = Option<String>, Query, description = "`all`, only as `html`"),
     ),
     responses(
         (status = 200, description = "The file", content_type = "application/x-ipynb+json"),
-        (status = 400, description = "There is no such format", body = ErrorBody),
+        (status = 400, description = "There is no such format, or not with all branches", body = ErrorBody),
         (status = 404, description = "No such notebook or state", body = ErrorBody),
         (status = 503, description = "Too many uploads and downloads", body = ErrorBody),
     )
@@ -56,21 +58,40 @@ pub(crate) async fn document(
         let how = "use `ipynb`, `py` or `html`";
         return Err(Problem::bad_request("write a file", format!("there is no format {word:?}"), how));
     };
+    let all_branches = match query_value(&request, "branches").as_deref() {
+        None => false,
+        Some("all") if format == Format::Html => true,
+        Some("all") => {
+            let why = format!("the format {word:?} has no branches");
+            return Err(Problem::bad_request("write all branches to a file", why, "add `as=html`"));
+        }
+        Some(other) => {
+            let why = format!("there is no choice {other:?}");
+            return Err(Problem::bad_request(
+                "choose the branches",
+                why,
+                "use `branches=all`, or leave it out",
+            ));
+        }
+    };
     let session = AppState::notebook(&app, path.get(0)).await?;
     let state = find_state(&session, path.get(1)).await?.id;
     // The whole text is in memory until it has been sent. So a client with a share link takes all
     // permits, and only one document is sent to such clients at a time.
     let whole = app.whole_for(caller.access()?, MAX_WHOLES).await?;
     let permit = app.file_permit()?;
-    let read = move |notebook: &Notebook| (Document::of(notebook, &state), notebook.imported_file().cloned());
-    let (mut document, imported) = session.read(read).await?;
-    let imported = imported.filter(|_| format == Format::Ipynb);
+    let read = move |notebook: &Notebook| {
+        let file = notebook.imported_file().filter(|_| format == Format::Ipynb).cloned();
+        (Exported::of(notebook, &state, all_branches), file)
+    };
+    let (mut exported, imported) = session.read(read).await?;
     let blobs = session.files().blobs.clone();
     let (attachments, directory) = (session.files().attachments.clone(), app.directory.clone());
     let write = move || {
-        document.pictures = pictures::of_document(&document, format, &attachments, &directory);
+        let document = exported.document();
+        document.pictures = pictures::of_document(document, format, &attachments, &directory);
         document.file = imported.and_then(|file| read_imported_file(&blobs, &file));
-        document.write(format)
+        exported.write(format)
     };
     let text = app.threads.run(write).await?;
     drop(permit);
