@@ -391,7 +391,7 @@ test('variants of a cell run at once as branches; versions, prose and later draf
     await choose(0, 'Try variants');
     await page.waitForSelector('dialog .variants');
     await type(1, 'x = 100');
-    await page.getByRole('button', { name: 'Run 2 variants' }).click();
+    await page.getByRole('button', { name: 'Run 1 variant (1 ran before)' }).click();
     // The first is the cell as it ran, so only the second runs.
     await page.locator('.notice', { hasText: 'One variant has run here before' }).waitFor();
     await row('x = 100').click();

@@ -118,6 +118,13 @@ test('a cell beside others has a tab for each; tabs keep their place, and keys s
     await page.keyboard.press(']');
     await onBranch(2, 3);
     await focused([1, 'cell']);
+    // Also from the cells below, which belong to that branch.
+    await page.locator('.cell').nth(2).focus();
+    await page.keyboard.press(']');
+    await onBranch(3, 3);
+    await focused([1, 'cell']);
+    await page.keyboard.press('[');
+    await onBranch(2, 3);
     await page.getByRole('tab', { name: 'Isomap' }).dblclick();
     await page.keyboard.insertText('curved');
     await page.keyboard.press('Enter');

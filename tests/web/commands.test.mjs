@@ -2,7 +2,9 @@
 // displayed.
 
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { GRAPH_KEYS } from '../../web/graph/graph-keys-words.js';
 import {
     addCommands,
     allCommands,
@@ -83,6 +85,19 @@ test('shortcuts are displayed in the notation of the system', () => {
     assert.equal(shownKey('Mod-Shift-ArrowUp', true), '⌘⇧↑');
     assert.equal(shownKey('d d', false), 'D D');
     assert.equal(shownKey('Mod--', false), 'Ctrl--');
+});
+
+test('the shortcut sheet lists all keys of the graph', async () => {
+    const source = await readFile(new URL('../../web/graph/graph-keys.js', import.meta.url), 'utf8');
+    const named = [...source.matchAll(/^ +(?:'([^']+)'|(\w+)): (?:\(\) =>|sibling\(|child,|\(\) =>)/gm)].map(
+        ([, quoted, plain]) => ((quoted ?? plain) === ' ' ? 'Space' : (quoted ?? plain)),
+    );
+    const walks = ['ArrowLeft'];
+    assert.ok(named.length > 20);
+    assert.deepEqual(
+        [...new Set([...named, ...walks])].toSorted(),
+        GRAPH_KEYS.flatMap(([keys]) => keys).toSorted(),
+    );
 });
 
 test('the palette offers the commands that apply, recently used ones first, without those that are only keys', () => {

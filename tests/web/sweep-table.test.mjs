@@ -437,5 +437,5 @@ test('the cell of a row says which row it is, and its own metric', () => {
     };
     assert.equal(line(0), "Row 1 of Sweep first: lr = 0.1, depth = 'a|b', metric 0.9");
     assert.equal(line(1), 'Rung 1 of row 1 of Sweep first: metric −0.97');
-    assert.equal(ROW_WORDS.shortly(of.sweeps.get('s')), 'best −0.97, 3/5');
+    assert.equal(ROW_WORDS.shortly(of.sweeps.get('s')), 'best = −0.97, 3/5');
 });

@@ -77,12 +77,23 @@ export class CellController {
     }
 
     /**
+     * The cell with which the branch of a cell begins: the nearest one with tabs, upwards.
+     * @param {CellView} view
+     */
+    forkAbove(view) {
+        const cells = this.page.cells();
+        const at = cells.findIndex(({ key }) => key === view.props.cell.key);
+        return cells.slice(0, at + 1).findLast((one) => 'beside' in one && one.beside.length > 1);
+    }
+
+    /**
      * Shows the branch before or after that of a cell, and keeps the focus on the cell there.
      * @param {CellView} view
      * @param {1 | -1} step
      */
     showBeside(view, step) {
-        const cell = stepBeside(this, view.props.cell, step)?.closest('.cell');
+        const fork = this.forkAbove(view);
+        const cell = fork && stepBeside(this, fork, step)?.closest('.cell');
         if (cell instanceof HTMLElement) cell.focus({ preventScroll: true });
     }
 

@@ -162,11 +162,14 @@ const SHOWN = new Map(
     Object.entries({
         ArrowUp: '↑',
         ArrowDown: '↓',
+        ArrowLeft: '←',
+        ArrowRight: '→',
         Escape: 'Esc',
         Minus: '−',
         Slash: '/',
         Space: 'Space',
         Backspace: '⌫',
+        ContextMenu: 'Menu',
     }),
 );
 

@@ -101,7 +101,7 @@ function running(controller) {
         key(
             'run.rest.changed',
             'Mod-Shift-Enter',
-            WORDS.runRest,
+            WORDS.runChanged,
             ({ view }) => view !== null && controller.runs.andRest(view),
             {
                 mode: BOTH,
@@ -145,7 +145,7 @@ function moving(controller) {
     const scroll = (/** @type {number} */ pages) => () => controller.scroll(pages);
     const key = entriesWith({ group: 'move', mode: 'cell', isQuiet: true });
     const hasOthers = (/** @type {Target} */ { view }) =>
-        view !== null && 'beside' in view.props.cell && view.props.cell.beside.length > 1;
+        view !== null && controller.forkAbove(view) !== undefined;
     const beside =
         (/** @type {1 | -1} */ step) =>
         (/** @type {Target} */ { view }) =>

@@ -4,12 +4,22 @@
 import { allCommands, keysOf, shownKey } from './commands.js';
 import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
+import { GRAPH_KEYS } from '../graph/graph-keys-words.js';
 import { show } from '../ui/dialog.js';
 import { isMac } from './palette.js';
 
 /** @typedef {import('./commands.js').Entry} Entry */
 
 export const showShortcuts = () => show((done) => html`<${Sheet} done=${() => done(null)} />`, 'wide');
+
+/** The keys of the graph, which the table of commands does not have. @type {Entry[]} */
+const inGraph = GRAPH_KEYS.map(([key, title]) => ({
+    id: `graph ${title}`,
+    title,
+    key,
+    group: 'graph',
+    act: () => {},
+}));
 
 /** @extends {Component<{done: () => void}, {typed: string}>} */
 class Sheet extends Component {
@@ -18,7 +28,9 @@ class Sheet extends Component {
     render() {
         const { done } = this.props;
         const { typed } = this.state;
-        const bound = allCommands().filter((entry) => keysOf(entry).length > 0 && fits(entry, typed));
+        const bound = [...allCommands(), ...inGraph].filter(
+            (entry) => keysOf(entry).length > 0 && fits(entry, typed),
+        );
         const groups = Object.entries(WORDS.groups).map(([id, title]) => ({
             title,
             entries: unique(bound.filter(({ group = 'notebook' }) => group === id)),
@@ -40,20 +52,34 @@ class Sheet extends Component {
                         ({ title, entries }) => html`
                     <section key=${title}><h3>
                         ${title}${
-                            entries.every(({ mode }) => mode === 'cell') &&
+                            where(entries) &&
                             html` <small>
-                            ${WORDS.commandMode}</small>`
+                            ${where(entries)}</small>`
                         }</h3><dl>${entries.map(
                             (entry) => html`
-                        <div key=${entry.id}><dt>${keysOf(entry)
-                            .filter((key) => key !== 'Mod-_')
-                            .slice(0, 2)
-                            .map((key) => html`<kbd>${shownKey(key, isMac)}</kbd>`)}</dt>
+                        <div key=${entry.id}><dt>${shownKeys(entry).map(
+                            (key) => html`<kbd>${shownKey(key, isMac)}</kbd>`,
+                        )}</dt>
                             <dd>${entry.sheet ?? entry.title}</dd></div>`,
                         )}</dl></section>`,
                     )}</div>
             </div>`;
     }
+}
+
+/** When the keys of a group work, if not always. @param {Entry[]} entries */
+const where = (entries) =>
+    entries.every(({ mode }) => mode === 'cell')
+        ? WORDS.commandMode
+        : entries.some((entry) => inGraph.includes(entry)) && WORDS.graphMode;
+
+/** The keys of an entry that the sheet has room for. @param {Entry} entry */
+function shownKeys(entry) {
+    const keys = keysOf(entry).filter((key) => key !== 'Mod-_');
+    // A row of keys, such as those of headings.
+    if (keys.length > 2 && keys.every((key) => key.length === 1))
+        return [keys[0] ?? '', '…', keys.at(-1) ?? ''];
+    return keys.slice(0, 2);
 }
 
 /** @param {Entry} entry @param {string} typed */

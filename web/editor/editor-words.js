@@ -25,6 +25,7 @@ export const EDITOR_WORDS = Object.freeze({
     runHere: 'Run this cell and all below',
     runAbove: 'Run all above',
     runRest: 'Run the cell again, then replay the cells below',
+    runChanged: 'In a changed cell: run it, then the cells below',
     replayRest: (/** @type {number} */ n) => `Run ${counted(n, 'cell')} below`,
     replayRestHint: 'The cells that followed the earlier version of this cell run again, in order.',
     replayAll: (/** @type {number} */ n, /** @type {number} */ failed) =>
@@ -187,6 +188,7 @@ export const EDITOR_WORDS = Object.freeze({
     recent: 'recently used',
     searchKeys: 'Search shortcuts',
     commandMode: 'in command mode',
+    graphMode: 'when the graph has the focus',
     keysWhy:
         'Esc leaves the editor for command mode, where single letters are commands. Enter returns to the ' +
         'editor.',

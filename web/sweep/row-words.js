@@ -25,7 +25,7 @@ function shortly(sweep) {
     const [all, ended] = [rowCount(sweep), endedIn(tally)];
     const best = metricOf(sweep.rows[tally.best]);
     const count = status === 'running' && ended < all ? `${ended}/${all}` : rows(all);
-    return options.metric && best !== null ? `best ${shownMetric(best, 4)}, ${count}` : count;
+    return options.metric && best !== null ? `best = ${shownMetric(best, 4)}, ${count}` : count;
 }
 
 /** @param {Sweep} sweep */

@@ -7,23 +7,33 @@ import { WORDS } from '../shell/words.js';
 /** @typedef {import('../notebook/page.js').Page} Page */
 
 /**
+ * Which of some versions of a cell would run. A version that ran at the same state before is not
+ * run again.
+ * @param {Page} page
+ * @param {import('../notebook/cell-list.js').Cell} cell
+ * @param {string[]} codes
+ * @returns {{fresh: string[], shown: string | null}} `fresh`: the versions that run; `shown`: the
+ *   state that the first version has left before, if any
+ */
+export function planVariants(page, cell, codes) {
+    const base = stateUnder(page.cells(), cell, codes[0] ?? '', page.ownRuns.requested);
+    const states = codes.map((code) => (base === undefined ? null : stateOf(page, base, code)));
+    return { fresh: codes.filter((_, i) => states[i] === null), shown: states[0] ?? null };
+}
+
+/**
  * Runs versions of a cell at the same time, each as a branch from the same state. The page follows
- * the first. A version that ran there before is not run again. If the first is the cell as it ran,
- * the page stays where it is.
+ * the first. If the first is the cell as it ran, the page stays where it is.
  * @param {Page} page
  * @param {import('../notebook/cell-list.js').Cell} cell
  * @param {string[]} codes
  */
 export function runVariants(page, cell, codes) {
-    const [first = ''] = codes;
-    const base = stateUnder(page.cells(), cell, first, page.ownRuns.requested);
-    const states = codes.map((code) => (base === undefined ? null : stateOf(page, base, code)));
-    const fresh = codes.filter((_, i) => states[i] === null);
+    const { fresh, shown } = planVariants(page, cell, codes);
     const known = codes.length - fresh.length;
-    const [shown] = states;
     const isShown = cell.kind === 'ran' && shown === cell.state.id;
     if (fresh.length > 0 && isShown)
-        page.ownRuns.run(cell, first, { codes: fresh, known, isFollowed: false });
+        page.ownRuns.run(cell, codes[0] ?? '', { codes: fresh, known, isFollowed: false });
     else if (fresh.length > 0)
         page.ownRuns.run(cell, fresh[0] ?? '', { codes: fresh.slice(1), known, isFollowed: true });
     else {

@@ -7,7 +7,7 @@ import { Component, html } from '../vendor/preact.js';
 import { WORDS as ALL } from '../shell/words.js';
 import { CloseIcon } from '../ui/icons.js';
 import { show } from '../ui/dialog.js';
-import { runVariants } from './run-variants.js';
+import { planVariants, runVariants } from './run-variants.js';
 import { VARIANTS_WORDS as WORDS } from './variants-words.js';
 
 /** @typedef {{key: number, text: string}} Variant `key` identifies it while others are removed */
@@ -15,6 +15,7 @@ import { VARIANTS_WORDS as WORDS } from './variants-words.js';
  * @typedef {object} VariantsProps
  * @property {string[]} texts
  * @property {(texts: string[]) => void} keep called after each change
+ * @property {(codes: string[]) => number} countFresh how many versions have not run yet
  * @property {(answer: string | null) => void} done called with '' to run the variants
  */
 
@@ -39,7 +40,8 @@ export async function tryVariants(page, cell, code) {
         page.host.remember('variants', [...kept].slice(-KEPT_CELLS));
     };
     const answer = await show(
-        (done) => html`<${VariantsDialog} texts=${texts} keep=${keep} done=${done} />`,
+        (done) => html`<${VariantsDialog} texts=${texts} keep=${keep} done=${done}
+            countFresh=${(/** @type {string[]} */ codes) => planVariants(page, cell, codes).fresh.length} />`,
         'variants',
     );
     if (answer === null) return;
@@ -94,20 +96,21 @@ class VariantsDialog extends Component {
         this.#change(this.state.variants.toSpliced(at, 1), Math.max(at - 1, 0));
     }
 
-    /** The number of variants with code. */
-    get #count() {
-        return this.state.variants.filter(({ text }) => text.trim()).length;
+    /** The variants with code. */
+    get #codes() {
+        return this.state.variants.map(({ text }) => text).filter((text) => text.trim());
     }
 
     /** @param {KeyboardEvent} event @returns {boolean} whether the key was handled */
     #key(event) {
         if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey || event.shiftKey)) return false;
-        if (this.#count) this.props.done('');
+        if (this.#codes.length) this.props.done('');
         return true;
     }
 
     /** @param {VariantsProps} props @param {{variants: Variant[]}} state */
-    render({ done }, { variants }) {
+    render({ done, countFresh }, { variants }) {
+        const codes = this.#codes;
         return html`
             <h2>${WORDS.title}</h2>
             <p>${WORDS.why}</p>
@@ -117,8 +120,8 @@ class VariantsDialog extends Component {
             <div class="answers">
                 <button class="button" data-other onClick=${() => this.#add()}>${WORDS.add}</button>
                 <button class="button" onClick=${() => done(null)}>${ALL.cancel}</button>
-                <button class="button" data-main disabled=${this.#count === 0}
-                    onClick=${() => done('')}>${WORDS.run(this.#count)}</button>
+                <button class="button" data-main disabled=${codes.length === 0}
+                    onClick=${() => done('')}>${WORDS.run(codes.length, countFresh(codes))}</button>
             </div>`;
     }
 

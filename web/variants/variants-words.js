@@ -1,6 +1,8 @@
 // @ts-check
 // The texts of the dialog that runs variants of a cell.
 
+import { counted } from '../text/format.js';
+
 export const VARIANTS_WORDS = Object.freeze({
     title: 'Try variants',
     why: 'All variants run at once, each as a branch from the same state. A variant that has run there before is not run again. The page shows the first.',
@@ -8,5 +10,9 @@ export const VARIANTS_WORDS = Object.freeze({
     hint: 'Type a variant of the cell',
     add: 'Add variant',
     remove: (/** @type {number} */ n) => `Remove variant ${n}`,
-    run: (/** @type {number} */ n) => (n === 1 ? 'Run 1 variant' : `Run ${n} variants`),
+    /** `all`: the number of variants; `fresh`: of those that have not run yet. */
+    run: (/** @type {number} */ all, /** @type {number} */ fresh) =>
+        all > 0 && fresh === 0
+            ? 'Show the variant that ran'
+            : `Run ${counted(fresh, 'variant')}${fresh < all ? ` (${all - fresh} ran before)` : ''}`,
 });
