@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     write_page(&out, files)
 }
 
-/// Writes the script of exported notebooks, which `src/formats/html/tree.rs` puts into each.
+/// Writes the script of exported notebooks, which `src/formats/tree_page.rs` puts into each.
 fn write_export_script(out: &Path, read: &dyn Fn(&str) -> Option<String>) -> Result<(), Box<dyn Error>> {
     let script = bundle::script("export/export.js", read)?;
     if !script.later.is_empty() || !script.vendored.is_empty() || script.now.contains("</script") {

@@ -21,6 +21,13 @@ impl<'a> Cells<'a> {
         Self { notebook, shown: shown_by_drafts(notebook), places: notebook.drafts_by_place() }
     }
 
+    /// The same, if failed attempts have cells of their own: drafts show only imported outputs.
+    pub(super) fn beside_attempts(notebook: &'a Notebook) -> Self {
+        let mut cells = Self::of(notebook);
+        cells.shown.retain(|_, run| run.status == RunStatus::Imported);
+        cells
+    }
+
     /// The cell that left a state, below the drafts and the texts above it.
     pub(super) fn of_state(&self, state: &'a State) -> Vec<Cell> {
         let above = state.parent.as_ref().into_iter().flat_map(|on| self.drafts_at(on, Some(&state.id)));
@@ -129,14 +136,9 @@ fn exported(notebook: &Notebook, code: &str) -> String {
 /// the last ended run of the draft that left no state and ran at the draft's state. A run that was
 /// cancelled before its state was known is not shown.
 fn shown_by_drafts(notebook: &Notebook) -> HashMap<&DraftId, &Run> {
-    let base = |run: &Run| match &run.on {
-        Base::State(state) => Some(state.clone()),
-        Base::Run(earlier) => notebook.run(earlier).and_then(|earlier| earlier.state.clone()),
-        Base::Name(_) => None,
-    };
     let left_nothing = notebook.runs().filter(|run| run.state.is_none() && run.status.has_ended());
     let is_shown = |draft: &Draft, run: &Run| {
-        run.status == RunStatus::Imported || base(run).is_some_and(|state| state == draft.on)
+        run.status == RunStatus::Imported || notebook.state_under(run) == Some(&draft.on)
     };
     let drafts: HashMap<&DraftId, &Draft> = notebook.drafts().map(|draft| (&draft.id, draft)).collect();
     let of_draft = left_nothing.filter_map(|run| {

@@ -3,7 +3,7 @@
 
 use super::document::{Cell, Document};
 use super::lineage::Cells;
-use crate::notebook::{Base, Notebook, Residency, Run, RunStatus, StateId};
+use crate::notebook::{Notebook, Residency, Run, RunStatus, StateId};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -31,7 +31,6 @@ pub(super) struct Node {
     pub(super) drafts: Range<usize>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeKind {
     State,
     /// A run that left no state, because it failed or was stopped.
@@ -43,7 +42,7 @@ pub(super) enum NodeKind {
 impl Tree {
     /// The tree of a notebook. The page shows the line of the state `here` at first.
     pub(super) fn of(notebook: &Notebook, here: &StateId) -> Self {
-        let of = Cells::of(notebook);
+        let of = Cells::beside_attempts(notebook);
         let document = Document::new(notebook.name(), Vec::new());
         let mut tree = Self { document, nodes: Vec::new(), here: 0 };
         let mut index: HashMap<&StateId, usize> = HashMap::new();
@@ -65,7 +64,7 @@ impl Tree {
             tree.nodes.push(node);
         }
         for run in notebook.runs().filter(|run| is_attempt(run)) {
-            let on = state_under(notebook, run);
+            let on = notebook.state_under(run);
             let Some(parent) = on.and_then(|on| index.get(on).copied()) else { continue };
             let cells = tree.add(vec![of.of_run(run)]);
             tree.nodes.push(Node {
@@ -91,13 +90,4 @@ impl Tree {
 fn is_attempt(run: &Run) -> bool {
     let has_failed = matches!(run.status, RunStatus::Error | RunStatus::Interrupted | RunStatus::Crashed);
     has_failed && run.state.is_none() && run.started_at.is_some()
-}
-
-/// The state that a run ran against.
-fn state_under<'a>(notebook: &'a Notebook, run: &'a Run) -> Option<&'a StateId> {
-    match &run.on {
-        Base::State(state) => Some(state),
-        Base::Run(earlier) => notebook.run(earlier)?.state.as_ref(),
-        Base::Name(_) => None,
-    }
 }

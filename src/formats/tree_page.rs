@@ -11,7 +11,8 @@ use std::fmt::Write;
 use std::ops::Range;
 
 /// The style of the graph, the tabs and the comparison.
-const TREE_STYLE: &str = include_str!("html/tree.css");
+const TREE_STYLE: &str =
+    concat!(include_str!("../../web/graph/branch-names.css"), include_str!("html/tree.css"));
 /// The bundle of `web/export/export.js`.
 const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/export.js"));
 

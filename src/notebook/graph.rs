@@ -343,6 +343,16 @@ impl Notebook {
         std::iter::successors(self.states.get(tip), |s| self.parent_of(s)).inspect(|_| seen())
     }
 
+    /// The state that a run ran against. `None` if the run that it waited for has left none, and
+    /// while that is not known.
+    pub fn state_under<'a>(&'a self, run: &'a Run) -> Option<&'a StateId> {
+        match &run.on {
+            Base::State(state) => Some(state),
+            Base::Run(earlier) => self.run(earlier)?.state.as_ref(),
+            Base::Name(_) => None,
+        }
+    }
+
     /// The path from the root to a state, both included.
     pub fn lineage(&self, tip: &StateId) -> Vec<&State> {
         let mut line: Vec<&State> = self.ancestry(tip).collect();

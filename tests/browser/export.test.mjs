@@ -1,7 +1,7 @@
 // The page with all branches of a notebook, opened from a file, without a server.
 
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { choose, onBranch, page, ran, run, sees, test, texts } from './harness.mjs';
@@ -72,7 +72,10 @@ test('a file with all branches shows each line of the graph, and compares two', 
     await run('1 / 0');
     await sees('ZeroDivisionError');
 
-    const file = await openFile(t, await downloaded(t));
+    const path = await downloaded(t);
+    // The failed cell is a draft and an attempt; one of them has the output.
+    assert.equal((await readFile(path, 'utf8')).split('division by zero').length - 1, 1);
+    const file = await openFile(t, path);
     await shows(file, ['data']);
     assert.deepEqual(await rowsOf(file), [
         'Start',

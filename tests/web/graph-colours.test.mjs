@@ -79,7 +79,7 @@ function contrast(one, other) {
 
 /** The colour of each branch, by theme. */
 async function palette() {
-    const [base, graph] = await Promise.all([css('style/base.css'), css('graph/graph.css')]);
+    const [base, graph] = await Promise.all([css('style/base.css'), css('graph/branch-names.css')]);
     const property = (name) => base.split('\n').find((line) => line.includes(`--${name}: light-dark`));
     const own = [...graph.matchAll(/\[data-branch="\d"\] \{ --branch: (.*?); \}/g)].map(([, text]) => text);
     const all = [property('accent'), ...own].map(themes);

@@ -5,7 +5,7 @@
 // since their common ancestor comes before it, because there their lineages part. Else they are
 // numbered.
 
-import { fullName, plainNames, tailOf } from '../graph/node-names.js';
+import { alikeIn, fullName, plainNames, tailOf } from '../graph/node-names.js';
 import { COMPARE_WORDS as SAY } from './compare-words.js';
 
 /** @typedef {import('../shell/model.js').Model} Model */
@@ -21,7 +21,7 @@ export function comparedNames(model, states) {
     const named = namesOf(model, states);
     const full = named.map(fullName);
     return named.map((own, i) => {
-        const alike = full.flatMap((one, at) => (one === full[i] ? [at] : []));
+        const alike = alikeIn(full, i);
         if (alike.length === 1) return own;
         const nth = alike.indexOf(i);
         const origin = originNames(

@@ -13,7 +13,7 @@
 
 /** @typedef {import('./nodes.js').Node} Node */
 
-/** The number of colours of branches; see graph.css. */
+/** The number of colours of branches; see branch-names.css. */
 export const COLOURS = 6;
 
 /**

@@ -72,6 +72,9 @@ export function plainNames(siblings) {
     });
 }
 
+/** The indexes of the names that equal a name. @param {string[]} names @param {number} i */
+export const alikeIn = (names, i) => names.flatMap((one, at) => (one === names[i] ? [at] : []));
+
 /**
  * Names that tell siblings apart: their labels, else their codes, else their numbers.
  * @param {{label: string | null, code: string}[]} siblings
@@ -81,7 +84,7 @@ export function siblingNames(siblings) {
     const told = plainNames(siblings);
     const full = told.map(fullName);
     return told.map(({ name, lead }, i) => {
-        const alike = full.flatMap((one, at) => (one === full[i] ? [at] : []));
+        const alike = alikeIn(full, i);
         return { name: alike.length === 1 ? name : `${name} (${alike.indexOf(i) + 1})`, lead };
     });
 }

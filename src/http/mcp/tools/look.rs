@@ -7,7 +7,7 @@ use crate::http::mcp::arguments::{
     PeekArguments, PeekResult, PeekedValue, PeekedVariable,
 };
 use crate::http::mcp::text::cut;
-use crate::notebook::{Command, Digests, Notebook, Reply, Residency, Run, State, StateId, Variable};
+use crate::notebook::{Base, Command, Digests, Notebook, Reply, Residency, Run, State, StateId, Variable};
 use crate::problem::Problem;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -185,13 +185,12 @@ fn entry_of(notebook: &Notebook, state: &State) -> HistoryEntry {
 
 fn entry_of_run(notebook: &Notebook, run: &Run) -> HistoryEntry {
     let parent = match &run.on {
-        crate::notebook::Base::State(state) => Some(state.clone()),
-        crate::notebook::Base::Run(id) => notebook.run(id).and_then(|run| run.state.clone()),
-        crate::notebook::Base::Name(name) => Some(StateId::new(name)),
+        Base::Name(name) => Some(name.as_str()),
+        _ => notebook.state_under(run).map(StateId::as_str),
     };
     HistoryEntry {
         state: None,
-        parent: parent.map(|parent| parent.as_str().to_owned()),
+        parent: parent.map(str::to_owned),
         run: Some(run.exec_id.as_str().to_owned()),
         status: word(&run.status),
         label: None,
