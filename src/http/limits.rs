@@ -220,6 +220,7 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Problem> {
         | Command::DeleteDraft { .. }
         | Command::Label { label: None, .. }
         | Command::DeleteState { .. }
+        | Command::DeleteBranches { .. }
         | Command::DropAttempt { .. }
         | Command::Restore { .. }
         | Command::StopSweep { .. }

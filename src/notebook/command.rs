@@ -97,6 +97,15 @@ pub enum Command {
         #[serde(default)]
         subtree: bool,
     },
+    /// Delete branches: states with all their descendants, and failed runs, as one deletion. Skips
+    /// those that are gone; refused if all are.
+    DeleteBranches {
+        /// The first states of the branches.
+        states: Vec<StateId>,
+        /// Failed runs.
+        #[serde(default)]
+        attempts: Vec<ExecId>,
+    },
     /// Remove a failed run.
     DropAttempt {
         /// The run.
@@ -451,6 +460,7 @@ impl Command {
             | Self::PutProse { .. }
             | Self::Label { .. }
             | Self::DeleteState { .. }
+            | Self::DeleteBranches { .. }
             | Self::DropAttempt { .. }
             | Self::Restore { .. }
             | Self::EmptyTrash

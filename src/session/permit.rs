@@ -110,6 +110,7 @@ fn scope_for(command: &Command) -> Scope {
         Command::Trust
         | Command::TakeOver
         | Command::DeleteState { .. }
+        | Command::DeleteBranches { .. }
         | Command::Collapse { .. }
         | Command::DeleteSweep { .. }
         | Command::DropAttempt { .. }

@@ -100,6 +100,7 @@ export type Command =
     | { do: 'put_prose'; state: StateId; prose: string[] }
     | { do: 'label'; state: StateRef; label?: string | null }
     | { do: 'delete_state'; state: StateRef; subtree?: boolean }
+    | { do: 'delete_branches'; states: StateId[]; attempts?: ExecId[] }
     | { do: 'drop_attempt'; exec_id: ExecId }
     | { do: 'restore'; deleted: string }
     | { do: 'empty_trash' }

@@ -53,7 +53,7 @@ use self::duty::ListingKind;
 pub(super) use self::effect::{Alarm, Effect, Killed, Serial, Ticket};
 pub use self::input::Adopted;
 pub(super) use self::input::Input;
-use self::lifecycle::deletion::{delete_state, delete_subtree, remove_for_good, reset};
+use self::lifecycle::deletion::{delete_branches, delete_state, remove_for_good, reset};
 use self::lifecycle::ended::ended;
 use self::lifecycle::failures::{fork_refused, load_failed, root_failed};
 use self::lifecycle::hangs::examined;
@@ -227,8 +227,9 @@ fn carry_out(parts: &mut Parts, ticket: Ticket, command: Command) -> Result<Opti
         }
         Command::DeleteState { state, subtree } => {
             let state = parts.core.resolve_state(state)?;
-            Some(if subtree { delete_subtree(parts, &state) } else { delete_state(parts, &state) })
+            Some(if subtree { delete_branches(parts, &[state], &[]) } else { delete_state(parts, &state) })
         }
+        Command::DeleteBranches { states, attempts } => Some(delete_branches(parts, &states, &attempts)),
         Command::KeepPartial { exec_id } => {
             Some(parts.held.keep_partial(&mut parts.core, &mut parts.runs, &exec_id))
         }

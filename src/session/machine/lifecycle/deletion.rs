@@ -1,7 +1,7 @@
-//! Deletes a state, a subtree, or everything (reset). Ends the runs and processes that depend on
+//! Deletes a state, branches, or everything (reset). Ends the runs and processes that depend on
 //! the deleted items.
 
-use super::removal::{forget_runs, lineage, publish_removed, trim_trash};
+use super::removal::{forget_runs, lineage, move_away, publish_removed, take_attempt, trim_trash};
 use super::settle::settle;
 use crate::notebook::{ExecId, Fact, Reply, Residency, StateId};
 use crate::problem::{Kind, Problem};
@@ -25,7 +25,8 @@ pub(in crate::session::machine) fn delete_state(parts: &mut Parts, id: &StateId)
         return Reply::Refused(not_found("state", id));
     };
     parts.core.publish_state(id);
-    publish_removed(parts, &before, states, runs, Some(at));
+    move_away(parts, &before, &states);
+    publish_removed(parts, states, runs, Some(at));
     trim_trash(parts);
     // The saving of other states may have waited for the deleted state.
     parts.save_next();
@@ -37,12 +38,18 @@ pub(in crate::session::machine) fn remove_for_good(parts: &mut Parts, id: &State
     let before = lineage(parts, id);
     let Some((states, runs)) = take_out(parts, id, parts.core.now_ms) else { return };
     parts.core.notebook.purge(&states, &runs);
-    publish_removed(parts, &before, states, runs, None);
+    move_away(parts, &before, &states);
+    publish_removed(parts, states, runs, None);
 }
 
-/// Deletes a state and its descendants, and stops the runs against them.
-pub(in crate::session::machine) fn delete_subtree(parts: &mut Parts, id: &StateId) -> Reply {
-    if id.is_root() {
+/// Deletes states and their descendants, and failed runs, as one deletion. Stops the runs against
+/// the states. Skips states and runs that are gone, unless all are.
+pub(in crate::session::machine) fn delete_branches(
+    parts: &mut Parts,
+    firsts: &[StateId],
+    attempts: &[ExecId],
+) -> Reply {
+    if firsts.iter().any(StateId::is_root) {
         let (what, why) = ("delete state initial", "every notebook begins with it");
         return Reply::Refused(Problem::new(
             Kind::Conflict,
@@ -51,22 +58,37 @@ pub(in crate::session::machine) fn delete_subtree(parts: &mut Parts, id: &StateI
             "to delete all other states, reset the notebook",
         ));
     }
-    if !parts.core.notebook.state(id).is_some_and(|s| s.residency != Residency::Deleted) {
-        return Reply::Refused(not_found("state", id));
+    let exists = |id: &&StateId| {
+        parts.core.notebook.state(id).is_some_and(|state| state.residency != Residency::Deleted)
+    };
+    let asked: Vec<&str> = firsts.iter().map(StateId::as_str).collect();
+    let firsts: Vec<StateId> = firsts.iter().filter(exists).cloned().collect();
+    for first in &firsts {
+        let branch = parts.core.notebook.subtree(first);
+        parts.runs.stop_on(&mut parts.core, &branch);
     }
-    let before = lineage(parts, id);
-    let subtree = parts.core.notebook.subtree(id);
-    parts.runs.stop_on(&mut parts.core, &subtree);
     settle(parts);
     let at = parts.core.notebook.next_deletion(parts.core.now_ms);
     let (mut states, mut runs) = (Vec::new(), Vec::new());
-    // In this order, each state has no children when it is removed.
-    for id in subtree.iter().rev() {
-        let (gone, ended) = take_out(parts, id, at).unwrap_or_default();
-        states.extend(gone);
-        runs.extend(ended);
+    for first in &firsts {
+        let before = lineage(parts, first);
+        let mut branch = Vec::new();
+        // In this order, each state has no children when it is removed.
+        for id in parts.core.notebook.subtree(first).iter().rev() {
+            let (gone, ended) = take_out(parts, id, at).unwrap_or_default();
+            branch.extend(gone);
+            runs.extend(ended);
+        }
+        move_away(parts, &before, &branch);
+        states.extend(branch);
     }
-    publish_removed(parts, &before, states, runs, Some(at));
+    for attempt in attempts {
+        runs.extend(take_attempt(parts, attempt, at).unwrap_or_default());
+    }
+    if firsts.is_empty() && runs.is_empty() {
+        return Reply::Refused(not_found("state", asked.join(", ")));
+    }
+    publish_removed(parts, states, runs, Some(at));
     trim_trash(parts);
     parts.save_next();
     Reply::Done

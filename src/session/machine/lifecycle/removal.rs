@@ -16,7 +16,8 @@ pub(in crate::session::machine) fn forget_deleted(parts: &mut Parts, id: &StateI
     let before = lineage(parts, id);
     let (states, runs) = parts.core.notebook.forget_deleted(id);
     forget_runs(parts, &runs);
-    publish_removed(parts, &before, states, runs, Some(at));
+    move_away(parts, &before, &states);
+    publish_removed(parts, states, runs, Some(at));
 }
 
 pub(in crate::session::machine) fn forget_runs(parts: &mut Parts, runs: &[ExecId]) {
@@ -24,36 +25,50 @@ pub(in crate::session::machine) fn forget_runs(parts: &mut Parts, runs: &[ExecId
     parts.held.forget(runs);
 }
 
-/// Publishes which states and runs were removed from the graph. Clients that look at a removed
-/// state are moved to its nearest remaining ancestor. `before` is the lineage of the deleted
-/// state before the deletion.
+/// Moves the clients that look at a removed state to its nearest remaining ancestor. `before` is
+/// the lineage of the deleted state before the deletion.
+pub(in crate::session::machine) fn move_away(parts: &mut Parts, before: &[StateId], removed: &[StateId]) {
+    if removed.is_empty() {
+        return;
+    }
+    let stays = before.iter().rev().find(|id| !removed.contains(id)).cloned();
+    let stays = stays.unwrap_or_else(StateId::root);
+    parts.presence.move_away(&mut parts.core, &stays, |id| removed.contains(id));
+}
+
+/// Publishes which states and runs were removed from the graph.
 pub(in crate::session::machine) fn publish_removed(
     parts: &mut Parts,
-    before: &[StateId],
     states: Vec<StateId>,
     runs: Vec<ExecId>,
     at: Option<f64>,
 ) {
-    if states.is_empty() && runs.is_empty() {
-        return;
+    if !states.is_empty() || !runs.is_empty() {
+        parts.core.publish(Fact::Removed { states, runs, deleted_at: at });
     }
-    let stays = before.iter().rev().find(|id| !states.contains(id)).cloned();
-    let stays = stays.unwrap_or_else(StateId::root);
-    parts.presence.move_away(&mut parts.core, &stays, |id| states.contains(id));
-    parts.core.publish(Fact::Removed { states, runs, deleted_at: at });
 }
 
 /// Deletes a run that left no state.
 pub(in crate::session::machine) fn drop_attempt(parts: &mut Parts, exec_id: &ExecId) -> Reply {
     let at = parts.core.notebook.next_deletion(parts.core.now_ms);
-    let Some(runs) = parts.core.notebook.drop_attempt(exec_id, at) else {
+    let Some(runs) = take_attempt(parts, exec_id, at) else {
         return Reply::Refused(not_found("failed run", exec_id));
     };
-    parts.held.end_of(&mut parts.core, exec_id);
-    forget_runs(parts, &runs);
-    publish_removed(parts, &[], Vec::new(), runs, Some(at));
+    publish_removed(parts, Vec::new(), runs, Some(at));
     trim_trash(parts);
     Reply::Done
+}
+
+/// Moves a run that left no state into the trash. Returns the runs that were removed with it.
+pub(in crate::session::machine) fn take_attempt(
+    parts: &mut Parts,
+    exec_id: &ExecId,
+    at: f64,
+) -> Option<Vec<ExecId>> {
+    let runs = parts.core.notebook.drop_attempt(exec_id, at)?;
+    parts.held.end_of(&mut parts.core, exec_id);
+    forget_runs(parts, &runs);
+    Some(runs)
 }
 
 /// Restores a deleted state or failed run by its id, with all that was deleted with it. The

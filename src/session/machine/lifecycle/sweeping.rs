@@ -2,7 +2,7 @@
 //! deletes the rows that a user does not keep.
 
 use super::deletion::{remove_for_good, take_out};
-use super::removal::{drop_attempt, forget_runs, lineage, publish_removed, trim_trash};
+use super::removal::{drop_attempt, forget_runs, lineage, move_away, publish_removed, trim_trash};
 use super::settle::{ask_run, settle};
 use crate::notebook::{Base, ExecId, Fact, Reply, Residency, Run, State, StateId, SweepId};
 use crate::problem::{Kind, Problem};
@@ -194,7 +194,8 @@ fn delete_rows(parts: &mut Parts, id: &SweepId, kept: Option<usize>) -> (Vec<Sta
         runs.extend(parts.core.notebook.drop_attempt(&run, at).unwrap_or_default());
     }
     forget_runs(parts, &runs);
-    publish_removed(parts, &before, gone, runs, Some(at));
+    move_away(parts, &before, &gone);
+    publish_removed(parts, gone, runs, Some(at));
     trim_trash(parts);
     parts.save_next();
     (deleted, continued)

@@ -293,6 +293,10 @@ fn parse(line: &str, ticket: Ticket) -> Input {
             command(Command::Label { state: state(id).into(), label: Some((*label).into()) })
         }
         ["delete", id] => command(Command::DeleteState { state: state(id).into(), subtree: false }),
+        ["delete", "branches", states, attempts @ ..] => command(Command::DeleteBranches {
+            states: states.split(',').map(state).collect(),
+            attempts: attempts.iter().map(|id| exec(id)).collect(),
+        }),
         ["delete", "subtree", id] => command(Command::DeleteState { state: state(id).into(), subtree: true }),
         ["stand", at] => {
             command(Command::Stand { state: state(at), name: None, caret: None, cell: None, follows: None })

@@ -1035,6 +1035,41 @@ fn what_was_deleted_returns_with_what_it_needs() {
             answer 16: refused, not_found: restore "s2": nothing in the trash has this id: it was restored, or deleted for good
         initial Freezing
     "#]].assert_eq(&after("delete subtree s2\nreset\nrestore s2"));
+    expect![[r#"
+        p6 raises Error
+            end p6 and what its cell has started
+            kill p6
+            answer 11: d Error Error: message
+        delete branches s2,s3 d
+            kill p5
+            kill p2
+            kill p4
+            removed [s3 s2] [c b d]
+            answer 14: done
+        restore d
+            restored [s2 s3] [c b d]
+            answer 15: done
+        delete branches s9,s2 d
+            removed [s3 s2] [c b d]
+            answer 16: done
+        delete branches s2 d
+            answer 17: refused, not_found: find state s2: this notebook has none with this id
+        initial Freezing
+        └─ s1 (a) Freezing
+    "#]].assert_eq(&after("delete branches s2,s3 d\nrestore d\ndelete branches s9,s2 d\ndelete branches s2 d"));
+    expect![[r#"
+        p6 raises Error
+            end p6 and what its cell has started
+            kill p6
+            answer 11: d Error Error: message
+        delete branches s2,initial d
+            answer 14: refused, conflict: delete state initial: every notebook begins with it
+        initial Freezing
+        └─ s1 (a) Freezing
+           ├─ s2 (b) Freezing
+           │  └─ s3 (c) Freezing
+           └─ × d Error
+    "#]].assert_eq(&after("delete branches s2,initial d"));
 }
 
 #[test]

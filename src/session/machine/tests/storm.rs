@@ -249,6 +249,10 @@ impl World {
             14 => run(&some_run, Base::State(state)),
             15..=16 => Command::ListVariables { state: state.into() },
             17 => Command::DropAttempt { exec_id: exec(&some_run) },
+            18 if chance.below(3) == 0 => {
+                let other = chance.of(&states).expect("the root");
+                Command::DeleteBranches { states: vec![state, other], attempts: vec![exec(&some_run)] }
+            }
             18 => Command::DeleteState { state: state.into(), subtree: chance.below(3) == 0 },
             19 => {
                 self.last_run += 1;
