@@ -102,7 +102,7 @@ testWithoutPage('the card of a failed attempt shows its error and can delete it'
     const text = await one.locator('.node-card').textContent();
     assert.match(text, /Attempt.*failed.*depth=\).*ValueError: could not convert/s);
     assert.doesNotMatch(text, /New branch/);
-    await one.locator('.node-card').getByRole('button', { name: 'Delete this attempt' }).click();
+    await one.locator('.node-card').getByRole('button', { name: 'Delete failed attempt' }).click();
     await attempt.waitFor({ state: 'detached' });
 });
 

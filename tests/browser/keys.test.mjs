@@ -264,7 +264,7 @@ test('deleting a failed attempt also deletes its draft, and Undo restores both',
     await ran(1);
     // The failed attempt is shown above the cell that ran after it.
     await page.waitForSelector('.cell[data-status="error"]');
-    await choose(0, 'Delete this attempt');
+    await choose(0, 'Delete failed attempt');
     await page.waitForFunction(
         () =>
             !document.querySelector('.cell[data-status="error"]') &&
@@ -280,7 +280,7 @@ test('deleting a failed attempt also deletes its draft, and Undo restores both',
     await page.clock.install();
     await page.locator('.row').nth(1).click();
     await page.waitForSelector('.cell[data-status="error"]');
-    await choose(0, 'Delete this attempt');
+    await choose(0, 'Delete failed attempt');
     await page.waitForSelector('.notice[data-open]');
     await page.clock.fastForward(UNDO_MS);
     await page.waitForSelector('.notice[data-open]', { state: 'detached' });

@@ -56,7 +56,7 @@ testWithoutPage('a node shows the residency of its state by shape and in words',
     assert.match(await named('writing', one), /saving 40%/);
     assert.match(await named('failed', one), /could not be saved: no space left on device/);
     assert.match(await named('replay', one), /Needs replay/);
-    assert.match(await named('load', one), /kept in memory/);
+    assert.match(await named('load', one), /unloads last/);
     await one.locator('.row[data-node="failed"]').hover();
     await one.locator('.row[data-node="clean"]').hover();
     await one.locator('.node-card', { hasText: 'df.dropna()' }).waitFor();
@@ -176,12 +176,12 @@ testWithoutPage('the menu of the last cell covers the tools of the draft below i
 
 testWithoutPage('a state can be kept in memory, saved and trusted', async (t) => {
     const one = await at('clean', t);
-    await choose(1, 'Keep in memory', one);
-    await one.locator('.residency-line', { hasText: 'kept in memory' }).waitFor();
+    await choose(1, 'Unload last', one);
+    await one.locator('.residency-line', { hasText: 'unloads last' }).waitFor();
     await one.locator('.row[data-node="clean"] .pinned').waitFor();
-    await choose(1, 'Stop keeping in memory', one);
+    await choose(1, 'Unload as usual', one);
     await one.locator('.row[data-node="clean"] .pinned').waitFor({ state: 'detached' });
-    await choose(1, 'Save now', one);
+    await choose(1, 'Write checkpoint now', one);
     await one.locator('.notice', { hasText: 'Saved, 1.2 MB on disk.' }).waitFor();
     await go('foreign', one);
     await one.getByRole('button', { name: 'Trust…' }).click();

@@ -436,7 +436,7 @@ test('a viewer has no control that does not work', nightly(), async () => {
         /reset/i,
         /remove/i,
         /label/i,
-        /keep in memory/i,
+        /unload/i,
         /undo/i,
     ]) {
         assert.deepEqual(

@@ -107,7 +107,7 @@ test(
         await page.locator('.row').nth(3).click();
         await ran(3);
         assert.equal(await page.locator('.cell[data-kind="draft"]:not([data-fresh])').count(), 0);
-        await becomes(() => page.locator('.row').nth(0).textContent(), 'Start3 drafts');
+        await becomes(() => page.locator('.row').nth(0).textContent(), 'Start3 unrun cells');
         await shot('waiting');
         await page.setViewportSize({ width: 1280, height: 800 });
         await page.locator('.cell').nth(1).focus();
@@ -325,7 +325,7 @@ test('Undo restores a deleted attempt whose draft was edited', nightly(real), as
     await page.locator('.cell').nth(0).locator('.cm-content').click();
     await keys('Control+A');
     await page.keyboard.insertText('1/1');
-    await choose(0, 'Delete this attempt');
+    await choose(0, 'Delete failed attempt');
     await page.waitForSelector('.cell[data-status="error"]', { state: 'detached' });
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.waitForSelector('.cell[data-status="error"]');

@@ -207,7 +207,7 @@ test('a sweep from the dialog to the collapse, by keyboard', nightly({ skip }), 
     // The best row is kept, or the one to which the cursor was moved.
     await page.getByRole('grid').focus();
     await page.keyboard.press('ArrowDown');
-    await page.getByRole('button', { name: 'Collapse…' }).click();
+    await page.getByRole('button', { name: 'Keep one row…' }).click();
     assert.deepEqual(await texts('.sweep-kept label'), [
         "Row 4, the best: lr = 2, kind = 'sgd'",
         "Row 2: lr = 0.5, kind = 'sgd'",

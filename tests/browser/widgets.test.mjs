@@ -234,7 +234,7 @@ testWithoutPage(
         servers.push(await startBinary(dir, 0));
         const again = await open(servers[1].url);
         await shows(0, 'it is 5', again);
-        assert.match((await notes(again))[0], /^This widget is not live, because this state has no process/);
+        assert.match((await notes(again))[0], /^This widget is not live, because its state is not in memory/);
         await run('print("value", slider.value)', 'Shift+Enter', again);
         await ran(2, again);
         await prints('value 5', again);

@@ -53,8 +53,8 @@ test('a state’s text names its residency and how it is saved', () => {
         ],
         [
             { living: 'replay', pinned: true },
-            'Needs replay; stays in memory once loaded',
-            'Needs replay · stays in memory once loaded',
+            'Needs replay; unloads last once loaded',
+            'Needs replay · unloads last once loaded',
         ],
         [{ saving: { now: 'writing', percent: 40 } }, 'In memory; saving 40%', 'In memory'],
         [

@@ -20,7 +20,7 @@ test('only the owner can delete an attempt from the graph', () => {
         const count = scope === 'owner' ? 1 : 0;
         const { hands, forgotten } = handsOf(scope);
         for (const actions of [actionsOf(hands, node), shortActionsOf(hands, node)]) {
-            const offered = actions.filter((action) => action && action.text === 'Delete this attempt');
+            const offered = actions.filter((action) => action && action.text === 'Delete failed attempt');
             assert.equal(offered.length, count, scope);
         }
         remove(hands, node);

@@ -80,7 +80,7 @@ test('a row has its values, result, difference to the best, status, time, memory
     assert.deepEqual(column(rows, 'difference'), ['−0.05', 'best', '', '', '']);
     assert.deepEqual(column(rows, 'status'), ['ok', 'ok', 'failed', 'running', 'waiting']);
     assert.deepEqual(column(rows, 'time'), ['1.0 s', '3.0 s', '10 ms', '', '']);
-    assert.deepEqual(column(rows, 'where'), ['in memory, 2.0 MB', 'replay', '', '', '']);
+    assert.deepEqual(column(rows, 'where'), ['in memory, 2.0 MB', 'needs replay', '', '', '']);
     assert.equal(rows[2].error, 'ValueError: "no"\nreally');
 });
 
@@ -89,15 +89,15 @@ test('columns are those that have something to show; parameters of numbers are c
     const columns = columnsOf(of.sweeps.get('s'), rowsOf(of));
     assert.deepEqual(
         columns.map(({ name }) => name),
-        ['Row', 'lr', 'depth', 'y', 'To the best', 'Status', 'Time', 'State', 'Error'],
+        ['Row', 'lr', 'depth', 'y', 'Vs. best', 'Status', 'Time', 'State', 'Error'],
     );
     assert.deepEqual(
         columns.filter(({ isNumber }) => isNumber).map(({ name }) => name),
-        ['Row', 'lr', 'y', 'To the best', 'Time'],
+        ['Row', 'lr', 'y', 'Vs. best', 'Time'],
     );
     const plain = model({ metric: null, rungs: { code: 'x', count: 1, factor: 2 } });
     const names = columnsOf(plain.sweeps.get('s'), rowsOf(plain)).map(({ name }) => name);
-    assert.ok(names.includes('Rung') && !names.includes('To the best'));
+    assert.ok(names.includes('Continued') && !names.includes('Vs. best'));
 });
 
 test('rows sort by any column: numbers as numbers, and rows without a value last', () => {
@@ -246,7 +246,7 @@ test('the table as CSV and Markdown', () => {
     assert.equal(third, '3,1e1,"""d,e""",,failed,0.01,,"ValueError: ""no""\nreally",');
     const columns = columnsOf(of.sweeps.get('s'), rows);
     const [top, rule, one] = markdownOf(rows, columns).split('\n');
-    assert.equal(top, '| Row | lr | depth | y | To the best | Status | Time | State | Error |');
+    assert.equal(top, '| Row | lr | depth | y | Vs. best | Status | Time | State | Error |');
     assert.equal(rule, '|---:|---:|---|---:|---:|---|---:|---|---|');
     assert.equal(one, "| 1 | 0.1 | 'a\\|b' | 0.9 | −0.05 | ok | 1.0 s | in memory, 2.0 MB |  |");
 });
@@ -436,6 +436,6 @@ test('the cell of a row says which row it is, and its own metric', () => {
         return before + name + after;
     };
     assert.equal(line(0), "Row 1 of Sweep first: lr = 0.1, depth = 'a|b', metric 0.9");
-    assert.equal(line(1), 'Rung 1 of row 1 of Sweep first: metric −0.97');
+    assert.equal(line(1), 'Continuation 1 of row 1 of Sweep first: metric −0.97');
     assert.equal(ROW_WORDS.shortly(of.sweeps.get('s')), 'best = −0.97, 3/5');
 });

@@ -12,7 +12,7 @@ export const BRANCHES_WORDS = Object.freeze({
     show: 'Show table',
     removeRow: (/** @type {string} */ name) => `Remove ${name} from the table`,
     add: 'Add a column',
-    addHint: 'r2, mae, len(df)',
+    addHint: 'e.g. r2 or len(df)',
     addDo: 'Add',
     remove: (/** @type {string} */ column) => `Remove the column ${column}`,
     branch: 'Branch',

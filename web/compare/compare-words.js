@@ -31,12 +31,12 @@ export const COMPARE_WORDS = Object.freeze({
     code: 'Code',
     shared: (/** @type {number} */ n, /** @type {string} */ from) =>
         n === 0
-            ? 'The two lineages have only the start in common.'
-            : `The two lineages have ${count(n, 'cell', 'cells')} in common, up to “${from}”.`,
+            ? 'The two branches have only the start in common.'
+            : `The two branches have ${count(n, 'cell', 'cells')} in common, up to “${from}”.`,
     sharedByAll: (/** @type {number} */ n, /** @type {string} */ from) =>
         n === 0
-            ? 'The lineages have only the start in common.'
-            : `All lineages have ${count(n, 'cell', 'cells')} in common, up to “${from}”.`,
+            ? 'The branches have only the start in common.'
+            : `All branches have ${count(n, 'cell', 'cells')} in common, up to “${from}”.`,
     sameLine: 'No cells differ.',
     sameAs: (/** @type {string} */ letter) => `same as ${letter}`,
     noCell: 'No such cell',
@@ -100,7 +100,7 @@ export const COMPARE_WORDS = Object.freeze({
     }),
     insideDiffers: 'The values differ; shape and statistics are the same.',
     outputs: 'Outputs',
-    tips: 'Last cell of each state',
+    tips: 'Last cell of each branch',
     sameOutput: 'A and B have the same output.',
     noOutput: 'No output',
     cutShort: (/** @type {number} */ n) =>

@@ -24,7 +24,7 @@ export const EDITOR_WORDS = Object.freeze({
     allRan: 'All cells have run.',
     runHere: 'Run this cell and all below',
     runAbove: 'Run all above',
-    runRest: 'Run the cell again, then replay the cells below',
+    runRest: 'Run the cell again, then the cells below',
     runChanged: 'In a changed cell: run it, then the cells below',
     replayRest: (/** @type {number} */ n) => `Run ${counted(n, 'cell')} below`,
     replayRestHint: 'The cells that followed the earlier version of this cell run again, in order.',
@@ -32,7 +32,7 @@ export const EDITOR_WORDS = Object.freeze({
         n === failed
             ? `Run ${counted(n, 'cell')} below that failed or ${n === 1 ? 'was' : 'were'} stopped`
             : `Run all ${n}, including ${failed} that failed or ${failed === 1 ? 'was' : 'were'} stopped`,
-    replay: 'Replay the cells below',
+    replay: 'Run the cells below again',
     stop: 'Stop the running cell; press again to kill it',
     edit: 'Edit the cell',
     leave: 'Enter command mode',

@@ -9,7 +9,7 @@ export const GRAPH_WORDS = Object.freeze({
     folded: cells,
     foldedLong: (/** @type {number} */ n) => `${cells(n)} folded, press Enter to unfold`,
     showAll: 'Unfold all',
-    showLess: 'Fold linear sections',
+    showLess: 'Fold unbranched cells',
     // A subtree
     closed: (/** @type {number} */ n) => String(n),
     closedLong: (/** @type {number} */ n) => `${cells(n)} below hidden, press f to show`,
@@ -18,7 +18,7 @@ export const GRAPH_WORDS = Object.freeze({
     resize: 'Width of the graph',
     // Search
     search: 'Search code, variables and labels',
-    searchHint: 'Words, or var:df, label:best, failed, running',
+    searchHint: 'Also finds var:df, label:best, failed, running',
     found: (/** @type {number} */ at, /** @type {number} */ of) => `${at} of ${of}`,
     foundNone: 'None',
     foundSaid: (/** @type {number} */ n) =>
@@ -30,7 +30,7 @@ export const GRAPH_WORDS = Object.freeze({
     grew: (/** @type {number} */ child, /** @type {number} */ parent) =>
         parent ? `Cell ${child} branches from cell ${parent}.` : `Cell ${child} branches from the start.`,
     wentTo: (/** @type {string} */ name) => `The page shows ${name}.`,
-    waiting: (/** @type {number} */ n) => (n === 1 ? 'one draft' : `${n} drafts`),
+    waiting: (/** @type {number} */ n) => (n === 1 ? '1 unrun cell' : `${n} unrun cells`),
     compared: (/** @type {string} */ letter) => `compared as ${letter}`,
     warned: 'has a warning',
     standsHere: (/** @type {string} */ names) => `here: ${names}`,
@@ -51,12 +51,12 @@ export const GRAPH_WORDS = Object.freeze({
     // Actions
     look: 'Go to this state',
     goOn: 'New branch from here',
-    goOnHint: 'Go to this state and focus the empty cell below it',
+    goOnHint: 'Go to this state and type a new cell below it',
     compare: 'Compare with current',
     take: 'Take variables…',
     takeHint: 'Copies variables of this state into a new state after the current one',
     removeShort: 'Delete',
-    unpin: 'Stop keeping in memory',
-    drop: 'Delete this attempt',
+    unpin: 'Unload as usual',
+    drop: 'Delete failed attempt',
     actions: (/** @type {string} */ name) => `Actions for ${name}`,
 });

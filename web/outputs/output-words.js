@@ -50,7 +50,7 @@ export const OUTPUT_WORDS = Object.freeze({
     widget: {
         past: 'This widget is not live, because a cell has run after this state. To use it, go to the last cell or run its cell again.',
         unloaded:
-            'This widget is not live, because this state has no process. To use it, run its cell again.',
+            'This widget is not live, because its state is not in memory. To use it, run its cell again.',
         gone: 'This widget is not live, because its process has ended. To use it, run its cell again.',
         failed: 'This widget is not live, because its cell failed. To use it, run the cell again.',
         view: 'You can see this widget, but not use it: your link is view-only.',

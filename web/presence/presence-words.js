@@ -31,7 +31,7 @@ export const PRESENCE_WORDS = Object.freeze({
     deleteSubtree: (/** @type {number} */ n) =>
         n === 1 ? 'Delete this state and the one below' : `Delete this state and the ${n} below`,
     deleted: (/** @type {number} */ n) => (n === 1 ? 'Deleted one state.' : `Deleted ${n} states.`),
-    forgotten: 'Attempt deleted.',
+    forgotten: 'Failed attempt deleted.',
     undo: 'Undo',
     deleteAsk: (/** @type {number} */ n) => `Delete ${n} states?`,
     deleteWhy: (/** @type {number} */ running) =>
@@ -39,7 +39,7 @@ export const PRESENCE_WORDS = Object.freeze({
             running
                 ? `${running === 1 ? 'One running cell' : `${running} running cells`} will be stopped. `
                 : ''
-        }You can undo this for a few seconds.`,
+        }“Deleted states…” keeps them for 30 days.`,
     deleteDo: (/** @type {number} */ n) => `Delete ${n} states`,
     // Share
     share: 'Share',

@@ -15,7 +15,7 @@ export const PYTHON_WORDS = Object.freeze({
     isDefault: 'default',
     another: 'Another Python',
     path: 'Path of a Python or of its environment',
-    pathHint: '/home/me/project/.venv',
+    pathHint: 'e.g. /home/me/project/.venv',
     places: Object.freeze(
         /** @type {Record<string, string>} */ ({
             'installed in': 'Ratoon is installed there',

@@ -46,7 +46,7 @@ export const ROW_WORDS = Object.freeze({
     commandWords: 'sweep grid search hyperparameters values ranges branches optuna',
     menu: 'Sweep…',
     menuHint: 'Runs this cell with many values of its parameters, each as a branch',
-    wait: 'A sweep starts from a state: wait until the cells above have run.',
+    wait: 'Wait until the cells above have run, then start the sweep.',
     openTable: 'Show the table of a sweep',
     openTableWords: 'sweep results metrics rows',
     table: 'Show the table',
@@ -68,7 +68,7 @@ export const ROW_WORDS = Object.freeze({
     counts: (/** @type {Sweep} */ sweep) => counts(sweep).join(', '),
     shortly,
     status: { running: 'running', done: 'done', stopped: 'stopped' },
-    hidden: 'rows hidden, f shows',
+    hidden: 'rows hidden, press f to show',
     /** The line below a cell: which row of which sweep it is, and its own metric. */
     line: (/** @type {import('./sweeps.js').Member} */ { sweep, row, rung }) => {
         const metric = sweep.rows[row]?.ends[rung]?.metric ?? null;
@@ -76,7 +76,7 @@ export const ROW_WORDS = Object.freeze({
         const said = metric === null ? '' : `metric ${shownMetric(metric)}`;
         const after = [values, said].filter(Boolean).join(', ');
         return {
-            before: `${rung === 0 ? `Row ${row + 1}` : `Rung ${rung} of row ${row + 1}`} of `,
+            before: `${rung === 0 ? `Row ${row + 1}` : `Continuation ${rung} of row ${row + 1}`} of `,
             name: shortName(sweep),
             after: after && `: ${after}`,
         };

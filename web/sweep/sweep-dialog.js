@@ -335,7 +335,7 @@ class SweepDialog extends Component {
             }</small></label>
             <input id=${idOf(key)} class="field" value=${text} autocomplete="off"
                 spellcheck=${false} autocapitalize="off" aria-label=${SAY.valuesOf(name)}
-                placeholder=${exampleFor(field, form.sampler)} ...${this.#said(key, plan)}
+                placeholder=${SAY.example(exampleFor(field, form.sampler))} ...${this.#said(key, plan)}
                 onInput=${(/** @type {any} */ event) => this.#changeValue(name, event.target.value)} />
             <span class="sweep-count">${read?.values && !isDrawn ? SAY.count(read.values.length) : ''}</span>
             ${

@@ -35,6 +35,7 @@ export const FORM_WORDS = Object.freeze({
     count: (/** @type {number} */ n) => some(n, 'value'),
     exampleWords: (/** @type {string} */ value) => `${value}, other`,
     exampleAny: 'a, b',
+    example: (/** @type {string} */ values) => `e.g. ${values}`,
     add: 'Add a variable that the cell reads',
     addChoose: 'Add a variable that the cell reads…',
     removeRead: (/** @type {string} */ name) => `Remove ${name}`,
@@ -42,8 +43,8 @@ export const FORM_WORDS = Object.freeze({
     obstacles: (/** @type {[string, string][]} */ all) =>
         `Not parameters: ${all.map(([name, why]) => `${name} (${why})`).join(', ')}.`,
     metric: 'Metric',
-    metricHint: 'score',
-    metricBelow: 'An expression such as score or -loss. Leave it empty to only run the rows.',
+    metricHint: 'e.g. score',
+    metricBelow: 'An expression such as score or -loss. Without it, no run counts as the best.',
     metricWhy:
         'A number that says how good a result is: a variable or an expression, evaluated after the cell',
     goal: 'Better is',
@@ -51,8 +52,8 @@ export const FORM_WORDS = Object.freeze({
     parallel: 'At the same time',
     parallelHint: 'one per core',
     keep: 'Keep in memory',
-    keepHint: '5 best',
-    keepWhy: 'The states of the best rows stay in memory. The others come back by a replay.',
+    keepHint: 'default: 5',
+    keepWhy: 'How many of the best rows stay ready. To continue from another row, its cells run again.',
     where: 'Where',
     places: { here: 'here', workers: 'workers', both: 'both' },
     whereWhy:
@@ -82,9 +83,9 @@ export const FORM_WORDS = Object.freeze({
     keeps: 'keeping the best rows',
     rungsTitle: 'Then continue the best rows with this cell',
     rungCode: 'Cell that continues the best rows',
-    rungHint: 'train(epochs=10)',
+    rungHint: 'e.g. train(epochs=10)',
     rungCount: 'Times',
-    rungFactor: 'Keep one row of',
+    rungFactor: 'Continue one row of',
     optuna: 'Optuna',
     // Problems
     notWhole: (/** @type {number} */ least) => `Type a whole number, at least ${least}.`,
@@ -129,7 +130,7 @@ export const TABLE_WORDS = Object.freeze({
     gone: 'This sweep was deleted.',
     none: 'There is no sweep yet.',
     choose: 'Which sweep?',
-    chooseWhy: 'The newest is first.',
+    chooseWhy: 'Choose a sweep to see its table. The newest is first.',
     status: { running: 'Running', done: 'Done', stopped: 'Stopped' },
     counts: {
         ok: (/** @type {number} */ n) => `${n} ok`,
@@ -147,7 +148,7 @@ export const TABLE_WORDS = Object.freeze({
     ended: (/** @type {string} */ how, /** @type {string} */ counts) => `The sweep is ${how}: ${counts}.`,
     bestIs: (/** @type {string} */ metric) => `best ${metric}`,
     stop: 'Stop',
-    collapse: 'Collapse…',
+    collapse: 'Keep one row…',
     remove: 'Delete…',
     csv: 'Download CSV',
     markdown: 'Copy as Markdown',
@@ -159,9 +160,9 @@ export const TABLE_WORDS = Object.freeze({
     // Columns
     row: 'Row',
     metric: 'Metric',
-    difference: 'To the best',
+    difference: 'Vs. best',
     statusName: 'Status',
-    rung: 'Rung',
+    rung: 'Continued',
     time: 'Time',
     state: 'State',
     node: 'Where',
@@ -185,7 +186,7 @@ export const TABLE_WORDS = Object.freeze({
     noError: 'The run failed.',
     timedOut: (/** @type {number} */ seconds) => `stopped after ${seconds} s`,
     inMemory: (/** @type {string} */ size) => `in memory, ${size}`,
-    where: { memory: 'in memory', disk: 'on disk', replay: 'replay' },
+    where: { memory: 'in memory', disk: 'on disk', replay: 'needs replay' },
     whereWhy: {
         memory: 'The state is in memory: the next cell runs at once.',
         disk: 'The state is saved on disk. It is loaded before the next cell runs.',
@@ -203,7 +204,7 @@ export const TABLE_WORDS = Object.freeze({
     notYet: 'This row has not run yet.',
     label: (/** @type {string} */ name) => `Rows of ${name}`,
     // Collapse
-    collapseTitle: 'Collapse the sweep?',
+    collapseTitle: 'Keep only one row?',
     collapseKeeps: 'Row to keep',
     collapseChoice: (
         /** @type {number} */ row,

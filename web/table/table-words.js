@@ -51,7 +51,12 @@ export const TABLE_WORDS = Object.freeze({
     column: 'Column',
     condition: 'Condition',
     value: 'Value',
-    valueHint: Object.freeze({ number: '12.5', time: '2024-01-31', bool: 'True', text: 'text' }),
+    valueHint: Object.freeze({
+        number: 'e.g. 12.5',
+        time: 'e.g. 2024-01-31',
+        bool: 'True or False',
+        text: 'any text',
+    }),
     apply: 'Apply',
     cancel: 'Cancel',
     removeFilter: (/** @type {string} */ what) => `Remove the filter ${what}`,

@@ -12,7 +12,7 @@ export const TAKE_WORDS = Object.freeze({
     into: 'Into a new state after',
     swap: 'Swap the two states',
     comparing: 'Comparing the variables of both states…',
-    nothing: 'Nothing to take: everything that this state has changed is equal in the other.',
+    nothing: 'Nothing to take: the other state already has every value that this state has changed.',
     conflict: 'Both changed it',
     choice: (/** @type {string} */ names) => `What to do with ${names}`,
     take: 'Take',
@@ -24,8 +24,8 @@ export const TAKE_WORDS = Object.freeze({
     together: 'They share objects, so they are taken together.',
     undecided: (/** @type {number} */ n) =>
         n === 1
-            ? 'Choose for the variable that both have changed'
-            : `Choose for the ${n} that both have changed`,
+            ? 'Choose what to do with the variable that both have changed'
+            : `Choose what to do with the ${n} variables that both have changed`,
     act: (/** @type {number} */ n) => (n === 1 ? 'Take 1 variable' : `Take ${n} variables`),
     failed: (/** @type {string} */ why) => `Nothing was taken: ${why}`,
 });
