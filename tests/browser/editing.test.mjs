@@ -161,7 +161,7 @@ test('a cell inserted above one that ran begins a branch; a cell that ran keeps 
     await focused([1, 'cell']);
     await keys('Enter');
     await page.keyboard.insertText('between = 1');
-    await sees('then become drafts');
+    await sees('must then run again');
     await keys('Escape', 'j');
     await focused([2, 'cell']);
     await keys('d', 'd');

@@ -237,7 +237,7 @@ testWithoutPage(
         await row('head', one).waitFor();
         await one.getByRole('button', { name: 'Unfold all' }).click();
         await one.waitForFunction(() => !document.querySelector('.row[data-fold]'));
-        await one.getByRole('button', { name: 'Fold linear sections' }).click();
+        await one.getByRole('button', { name: 'Fold unbranched cells' }).click();
         await one.waitForFunction(() => document.querySelectorAll('.row[data-fold]').length === 2);
         await one.locator('#graph').focus();
         await one.keyboard.press('Home');
@@ -541,4 +541,79 @@ test('a new branch is announced, stands by its fork, and no other lane changes',
             (one) => one.textContent === 'Cell 2 branches from cell 1.',
         ),
     );
+});
+
+test('a branch is kept and those beside it are deleted as one, by menu, key or palette; one Undo restores them', async () => {
+    const grow = async (code) => {
+        if ((await rows()).length > 2) {
+            await page.locator('.row', { hasText: 'x = 1' }).click();
+            await ran(1);
+        }
+        await run(code);
+        await ran(2);
+    };
+    await run('x = 1');
+    await ran(1);
+    for (const code of ['y = 1', 'y = 2', '1 / 0', 'y = 3']) {
+        if (code === '1 / 0') {
+            await page.locator('.row', { hasText: 'x = 1' }).click();
+            await ran(1);
+            await run(code);
+            await page.locator('.cell[data-status="error"]').waitFor();
+            await page.locator('.row', { hasText: 'y = 2' }).click();
+            await ran(2);
+        } else await grow(code);
+    }
+    const all = (await rows()).toSorted();
+    const cell = page.locator('.cell', { hasText: 'y = 3' });
+    await cell.hover();
+    await cell.getByRole('button', { name: 'Cell actions' }).click();
+    const keep = page.getByRole('menuitem', { name: /^Keep this branch, delete 3 others/ });
+    assert.match(await keep.textContent(), /Deletes 2 states.* Undo for 30 days\./);
+    await keep.click();
+    await page.locator('.notice', { hasText: 'Kept this branch, deleted 3 others.' }).waitFor();
+    assert.deepEqual(await rows(), ['Start', 'x = 1', 'y = 3']);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.waitForFunction((n) => document.querySelectorAll('.row').length === n, all.length);
+    assert.deepEqual((await rows()).toSorted(), all);
+
+    // The key keeps the branch under the cursor. The page then shows it.
+    await page.locator('.row', { hasText: 'y = 2' }).click();
+    await ran(2);
+    await page.locator('.row', { hasText: 'y = 3' }).click();
+    await page.locator('.cell', { hasText: 'y = 3' }).waitFor();
+    await page.locator('#graph').focus();
+    for (const above of ['1 / 0', 'y = 2'])
+        await walk(page, 'ArrowUp', await page.locator('.row', { hasText: above }).getAttribute('data-node'));
+    await page.keyboard.press('k');
+    await page.waitForFunction(() => document.querySelectorAll('.row').length === 3);
+    assert.deepEqual(await rows(), ['Start', 'x = 1', 'y = 2']);
+    assert.deepEqual(
+        await texts('.cell[data-kind="ran"] .cm-content'),
+        ['x = 1', 'y = 2'],
+        'the page shows the branch that is kept',
+    );
+    // The deletion is sent when the page closes; the undo of the next page asks the server.
+    await page.reload();
+    await page.waitForSelector('.notebook[aria-busy="false"]');
+    assert.deepEqual(await rows(), ['Start', 'x = 1', 'y = 2']);
+    // The palette offers it where branches are.
+    const found = async (word) => {
+        await page.keyboard.press('Control+Shift+p');
+        await page.keyboard.type(word);
+        const all = await page.locator('dialog [role="option"]').allTextContents();
+        await page.keyboard.press('Escape');
+        return all;
+    };
+    assert.ok(!(await found('prune')).some((text) => text.startsWith('Keep this branch')));
+    for (const [word, text] of [
+        ['fork', 'New branch from here'],
+        ['experiment', 'Try variants'],
+        ['go back', 'Go back to before this cell'],
+        ['undo', 'Go back to before this cell'],
+    ])
+        assert.ok(
+            (await found(word)).some((one) => one.startsWith(text)),
+            word,
+        );
 });

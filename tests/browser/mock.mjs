@@ -661,6 +661,11 @@ class Notebook {
         return undefined;
     }
 
+    delete_branches({ states, attempts = [] }) {
+        for (const state of states) this.delete_state({ state, subtree: true });
+        for (const exec_id of attempts) this.drop_attempt({ exec_id });
+    }
+
     drop_attempt({ exec_id }) {
         this.runs.delete(exec_id);
         this.tell({ event: 'removed', states: [], runs: [exec_id], deleted_at: 1 });

@@ -429,16 +429,7 @@ test('a viewer has no control that does not work', nightly(), async () => {
         }
     }
     assert.ok(pressed.size >= 4, [...pressed].join());
-    for (const bad of [
-        /delete/i,
-        /^run/i,
-        /share/i,
-        /reset/i,
-        /remove/i,
-        /label/i,
-        /unload/i,
-        /undo/i,
-    ]) {
+    for (const bad of [/delete/i, /^run/i, /share/i, /reset/i, /remove/i, /label/i, /unload/i, /undo/i]) {
         assert.deepEqual(
             [...pressed].filter((name) => bad.test(name)),
             [],
@@ -562,6 +553,24 @@ test('a deletion of states can be undone; a subtree is deleted as a whole', asyn
     await page.reload();
     await page.waitForSelector('.notebook[aria-busy="false"]');
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 1);
+});
+
+test('Ctrl-Z where nothing can be typed undoes a deletion, and changes no editor', async () => {
+    await three();
+    const codes = await texts('.cell .cm-content');
+    // The browser would undo what was typed last.
+    await page.locator('.cell[data-fresh] .cm-content').click();
+    await page.keyboard.type('typed = 1');
+    await page.locator('.row').nth(1).click({ button: 'right' });
+    await page.getByRole('menuitem', { name: 'Delete this state' }).first().click();
+    await page.locator('.notice', { hasText: 'Deleted one state.' }).waitFor();
+    const left = (await rows()).length;
+    await page.locator('#graph').focus();
+    await page.keyboard.press('Control+z');
+    await page.waitForFunction((n) => document.querySelectorAll('.row').length === n, left + 1);
+    await page.locator('header h1').click();
+    for (const key of ['Control+z', 'Control+Shift+z', 'Control+y']) await page.keyboard.press(key);
+    assert.deepEqual(await texts('.cell .cm-content'), [...codes.slice(0, 3), 'typed = 1', codes[3]]);
 });
 
 test(

@@ -133,7 +133,7 @@ test(
         await page.keyboard.insertText('## Then');
         await keys('Shift+Enter');
         await page.waitForFunction(() => document.querySelectorAll('.cell h1, .cell h2').length === 2);
-        assert.equal(await page.getByText('then become drafts').count(), 0);
+        assert.equal(await page.getByText('must then run again').count(), 0);
         const file = () =>
             page.evaluate(async () => {
                 const answer = await fetch(`/api/notebooks/main/states/${location.hash.slice(1)}/document`);
@@ -337,7 +337,7 @@ test('running a cell inserted in the middle keeps the cells below it in sight as
     await page.locator('.cell').nth(0).focus();
     await keys('b', 'Enter');
     await page.keyboard.insertText('x = 100');
-    await sees('then become drafts');
+    await sees('must then run again');
     await shot('inside');
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.locator('.cell').nth(1).locator('.cm-content').click();

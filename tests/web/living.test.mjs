@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+    beforeRunText,
     cellsToReplay,
     isForeign,
     lacksNames,
@@ -13,7 +14,7 @@ import {
 import { Model } from '../../web/shell/model.js';
 import { bytes } from '../../web/text/format.js';
 import { WORDS } from '../../web/shell/words.js';
-import { checkpoint as checkpointOf, python, root } from './records.mjs';
+import { checkpoint as checkpointOf, python, root, snapshot } from './records.mjs';
 
 const MISSING = [
     { name: 'g', type: 'generator', reason: 'it holds a place' },
@@ -115,6 +116,28 @@ test('trust is offered only if it would change what is loaded', () => {
         isForeign({ ...root, checkpoint: foreign, revival: { by: 'checkpoint', missing: [] } }),
         true,
     );
+});
+
+test('before a cell runs on a state, the page says what that state needs first', () => {
+    const model = new Model();
+    const before = (/** @type {Partial<import('./records.mjs').State>} */ more) => {
+        model.load(snapshot({ states: [root, { ...root, id: 's', parent: 'initial', ...more }] }));
+        return beforeRunText(model, 's');
+    };
+    assert.equal(before({}), '');
+    assert.equal(before({ living: 'disk', checkpoint: checkpoint() }), 'Restores from disk.');
+    const large = { ...checkpoint(MISSING), namespace_size_bytes: 2.4e9 };
+    assert.equal(
+        before({ living: 'disk', checkpoint: large }),
+        'Restores from disk, about 2 s. 2 variables will be missing: g, l.',
+    );
+    const [one] = MISSING;
+    assert.match(
+        before({ living: 'disk', checkpoint: checkpoint([one]) }),
+        /One variable will be missing: g\.$/,
+    );
+    assert.match(before({ living: 'disk', checkpoint: checkpoint([one, one, one, one]) }), /: g, g, g…$/);
+    assert.equal(before({ living: 'replay' }), 'Runs one cell again first.');
 });
 
 test('a replay begins after the nearest complete ancestor', () => {

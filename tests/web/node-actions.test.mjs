@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { actionsOf, remove, shortActionsOf } from '../../web/graph/node-actions.js';
+import { remove } from '../../web/graph/node-actions.js';
+import { actionsOf, shortActionsOf } from '../../web/graph/node-menu.js';
 
 /** @type {any} */
 const node = { id: 'run', run: { exec_id: 'run' }, state: null, isFailedLeaf: true, from: 0 };

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { countBelow, subtreeOf, UNDO_MS } from '../../web/notebook/state-deletion.js';
+import { branchesBeside, deleteActions, keepAction, keepBranch } from '../../web/trash/deletions.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
 import { COLOURS, initialsOf, others, positionText } from '../../web/presence/presence.js';
@@ -511,6 +512,47 @@ test('a state is deleted when the time for Undo is over', async (t) => {
     assert.equal(sent.filter((one) => one.do === 'delete_state').length, 2);
     await page.deleteState({ state: 'initial', subtree: true });
     assert.equal(page.deletion.pending, null, 'the root stays');
+});
+
+test('keeping a branch deletes those beside it, and the failed attempts there, as one deletion', async (t) => {
+    const { page, sent } = open(t);
+    page.onEvent({
+        event: 'run_added',
+        run: run('r9', 'a', { status: 'error', error: { ename: 'E', evalue: '', traceback: [] } }),
+    });
+    assert.deepEqual(branchesBeside(page, 'c'), { states: ['d'], attempts: ['r9'] }, 'the fork is at a');
+    assert.equal(branchesBeside(page, 'a'), null);
+    page.goTo('d');
+    await keepBranch(page, 'b');
+    assert.deepEqual([[...page.pendingDeletion], page.here], [['d', 'r9'], 'c']);
+    assert.equal(page.notice.text, 'Kept this branch, deleted 2 others.');
+    assert.equal(branchesBeside(page, 'c'), null, 'what is about to be deleted counts no more');
+    page.notice.act.act();
+    assert.deepEqual([[...page.pendingDeletion], page.here], [[], 'd']);
+    await keepBranch(page, 'd');
+    page.deletion.commit();
+    assert.deepEqual(sent, [{ do: 'delete_branches', states: ['b'], attempts: ['r9'] }]);
+    await keepBranch(page, 'a');
+    assert.equal(page.notice.text, 'Nothing branches off from this line of cells.');
+});
+
+test('a deletion says before what it takes', (t) => {
+    const { page } = open(t, true);
+    const { states } = page.model;
+    const said = (id) =>
+        [...deleteActions(states.get(id), page), keepAction(page, id)].map((one) => (one ? one.hint : null));
+    assert.deepEqual(said('d'), [
+        'Deletes 1 state. Undo for 30 days.',
+        null,
+        'Deletes 2 states. Stops 1 running cell. Undo for 30 days.',
+    ]);
+    for (const id of ['b', 'c']) Object.assign(states.get(id), { living: 'memory', memory_bytes: 6e6 });
+    assert.deepEqual(said('b').slice(0, 2), [
+        'Deletes 1 state, frees 6.0 MB of memory. The state below stays. Undo for 30 days.',
+        'Deletes 2 states, frees 12 MB of memory. Stops 1 running cell. Undo for 30 days.',
+    ]);
+    states.get('c').living = 'disk';
+    assert.match(said('b')[1], /^Deletes 2 states, frees 6.0 MB of memory\./);
 });
 
 test('running a cell at a state that is about to be deleted cancels the deletion', async (t) => {

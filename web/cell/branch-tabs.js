@@ -45,7 +45,7 @@ export function BranchTabs({ cell, controller, mayRun }) {
         stepBeside(controller, cell, step)?.focus({ preventScroll: true });
     };
     return html`<div class="branch-tabs" data-on=${on}>
-        <div role="tablist" aria-label=${WORDS.besideHere} onKeyDown=${onKey} ref=${showOwn}>${shown.map(
+        <div role="tablist" aria-label=${WORDS.besideHere} onKeyDown=${onKey} ref=${watchOwn}>${shown.map(
             (one, i) => {
                 const told = names[first + i] ?? { name: '' };
                 const name = fullName(told);
@@ -73,10 +73,24 @@ export function BranchTabs({ cell, controller, mayRun }) {
         }</div>`;
 }
 
-/** Scrolls the tabs to that of the cell. @param {HTMLElement | null} list */
+/** @type {ResizeObserver | undefined} */
+let watcher;
+
+/**
+ * Keeps the tab of the cell visible, also when there is less room.
+ * @param {HTMLElement | null} list
+ */
+function watchOwn(list) {
+    watcher ??= new ResizeObserver((entries) => {
+        for (const { target } of entries) showOwn(target);
+    });
+    if (list) watcher.observe(list);
+}
+
+/** Scrolls the tabs to that of the cell. @param {Element} list */
 function showOwn(list) {
-    const own = /** @type {HTMLElement | null | undefined} */ (list?.querySelector('[aria-selected="true"]'));
-    if (list && own) list.scrollLeft = own.offsetLeft + own.offsetWidth - list.clientWidth;
+    const own = list.querySelector('[aria-selected="true"]');
+    if (own instanceof HTMLElement) list.scrollLeft = own.offsetLeft + own.offsetWidth - list.clientWidth;
 }
 
 /**

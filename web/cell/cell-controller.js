@@ -25,6 +25,12 @@ import { SelectedCells } from './selected-cells.js';
 /** @typedef {import('./cell.js').Cell} CellView */
 /** @typedef {import('../commands/commands.js').Target} Target */
 
+/**
+ * The keys of undo and redo. Where nothing can be typed, the browser would apply them to the editor
+ * that was typed into last.
+ */
+const HISTORY_KEYS = ['Mod-z', 'Mod-Shift-z', 'Mod-y'];
+
 export class CellController {
     /** @param {import('../notebook/page.js').Page} page */
     constructor(page) {
@@ -198,8 +204,14 @@ export class CellController {
     /** Handles keys that work everywhere in the page. @param {KeyboardEvent} event */
     onGlobalKey(event) {
         const target = /** @type {Element} */ (event.target);
-        if (event.defaultPrevented || target.closest('dialog')) return;
-        if (this.press('anywhere', this.target().view, event)) event.preventDefault();
+        if (event.defaultPrevented) return;
+        const isInDialog = target.closest('dialog') !== null;
+        const [name = ''] = keyNamesOf(event);
+        if (HISTORY_KEYS.includes(name) && !target.closest('input, textarea, [contenteditable="true"]')) {
+            event.preventDefault();
+            if (name === 'Mod-z' && this.page.mayRun && !isInDialog) this.edits.undo();
+        } else if (isInDialog) return;
+        else if (this.press('anywhere', this.target().view, event)) event.preventDefault();
     }
 
     /** Handles keys while a cell, not its editor, has the focus. @param {KeyboardEvent} event */

@@ -1,19 +1,30 @@
 // @ts-check
 // The menu of a cell.
 
-import { residencyActions } from '../checkpoints/residency-view.js';
+import { residencyActions } from '../checkpoints/residency-actions.js';
+import { beforeRunText } from '../checkpoints/residency.js';
 import { compareWith } from '../compare/compare-commands.js';
 import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
 import { LINT_WORDS } from '../lint/lint-words.js';
 import { isText, runOf } from '../notebook/cell-list.js';
 import { hasOutput, isOutputFolded, toggleFold } from '../outputs/outputs.js';
 import { OUTPUT_WORDS } from '../outputs/output-words.js';
-import { deleteActions } from '../presence/avatars.js';
-import { hasEnded } from '../shell/protocol.js';
+import { hasEnded, ROOT_STATE } from '../shell/protocol.js';
 import { WORDS } from '../shell/words.js';
+import { MENU_WORDS } from './menu-words.js';
 import { ROW_WORDS } from '../sweep/row-words.js';
+import { deleteActions, keepAction } from '../trash/deletions.js';
+import { List } from '../ui/menu.js';
+import { html } from '../vendor/preact.js';
 
 /** @typedef {import('./cell.js').Cell} CellView */
+
+/**
+ * @param {{cells: import('./cell-controller.js').CellController, cell: CellView,
+ *   close: (takesFocus: boolean) => void}} props
+ */
+export const CellMenu = ({ cells, cell, close }) =>
+    html`<${List} label=${WORDS.cellMenu} actions=${menuOf(cells, cell)} alignEnd close=${close} />`;
 
 /**
  * @param {import('./cell-controller.js').CellController} cells
@@ -37,6 +48,7 @@ export function menuOf(cells, view) {
     const variants = runs.mayTryVariants(view) && {
         text: WORDS.tryVariants,
         hint: WORDS.tryVariantsHint,
+        words: MENU_WORDS.also.variants,
         act: () => void runs.tryVariants(view),
     };
     const sweep = runs.mayTryVariants(view) &&
@@ -59,7 +71,11 @@ export function menuOf(cells, view) {
         text: isOutputFolded(run?.exec_id) ? OUTPUT_WORDS.unfold : OUTPUT_WORDS.fold,
         act: () => toggleFold(run?.exec_id),
     };
-    const runBelow = { text: WORDS.runBelow, act: () => runs.below(view) };
+    const runBelow = {
+        text: WORDS.runBelow,
+        hint: cell.kind === 'draft' ? MENU_WORDS.runs(below) : MENU_WORDS.runsRest,
+        act: () => runs.below(view),
+    };
     if (cell.kind === 'attempt') return [copy, fold, foldOutput, drop];
     const edit = isText(cell) && { text: WORDS.editText, act: () => view.focus('end') };
     const own = sections.of().byKey.get(cell.key);
@@ -101,7 +117,11 @@ export function menuOf(cells, view) {
             variants,
             sweep,
             !cell.isInside &&
-                above > 0 && { text: WORDS.runAbove, act: () => page.ownRuns.runAbove(cell.key) },
+                above > 0 && {
+                    text: WORDS.runAbove,
+                    hint: MENU_WORDS.runs(above),
+                    act: () => page.ownRuns.runAbove(cell.key),
+                },
             !cell.isInside && below > 1 && runBelow,
             section,
             !cell.isInside && insertAbove,
@@ -118,26 +138,39 @@ export function menuOf(cells, view) {
     return [
         cell.state.living !== 'deleted' && {
             text: WORDS.branchHere,
-            hint: WORDS.branchHint,
+            hint: beforeRunText(page.model, cell.state.id) || WORDS.branchHint,
+            words: MENU_WORDS.also.branch,
             act: () => cells.branch(cell.state.id),
         },
         variants,
         sweep,
         !isTip && { text: WORDS.standHere, act: () => page.branchFrom(cell.state.id) },
-        isTip && below > 0 && { text: WORDS.runAllBelow, act: () => page.ownRuns.runFrom(cell.key) },
+        {
+            text: MENU_WORDS.goBack,
+            hint: MENU_WORDS.goBackHint,
+            words: MENU_WORDS.also.goBack,
+            act: () => cells.branch(cell.state.parent ?? ROOT_STATE),
+        },
+        isTip &&
+            below > 0 && {
+                text: WORDS.runAllBelow,
+                hint: MENU_WORDS.runs(below),
+                act: () => page.ownRuns.runFrom(cell.key),
+            },
         !isTip && !cell.isOutdated && runBelow,
         isTip && insert,
         copy,
         format,
         fold,
         foldOutput,
-        { text: WORDS.label, act: () => cells.label(cell.state) },
+        { text: WORDS.label, words: MENU_WORDS.also.label, act: () => cells.label(cell.state) },
         page.model.states.size > 2 && {
             text: COMPARE_COMMAND_WORDS.compareWith,
             act: () => compareWith(page, cell.state.id),
         },
         ...residencyActions(cell.state, page),
         drop,
+        mayDelete && (isTip || cell.beside.length > 1) && keepAction(page, cell.state.id),
         ...(mayDelete ? deleteActions(cell.state, page) : []),
     ];
 }

@@ -5,13 +5,12 @@
 
 import { Component, html } from '../vendor/preact.js';
 import { haveSameItems, isText, numberOf, runOf, textOf } from '../notebook/cell-list.js';
-import { isInMemory, partialText } from '../checkpoints/residency.js';
+import { beforeRunText, isInMemory, partialText } from '../checkpoints/residency.js';
 import { hasEnded } from '../shell/protocol.js';
 import { duration, firstLine } from '../text/format.js';
 import { WORDS } from '../shell/words.js';
 import { BranchTabs } from './branch-tabs.js';
 import { Crash } from './crash.js';
-import { menuOf } from './cell-menu.js';
 import { cellName, editorName } from './cell-name.js';
 import { cellElement } from './focus.js';
 import { foldedCode } from './folds.js';
@@ -22,6 +21,7 @@ import { ResidencyNotice, ResidencyLine } from '../checkpoints/residency-view.js
 import { ROW_WORDS } from '../sweep/row-words.js';
 import { showSweep } from '../sweep/sweep-commands.js';
 import { memberOf } from '../sweep/sweeps.js';
+import { LazyPart } from '../shell/lazy-parts.js';
 import { Menu } from '../ui/menu.js';
 import { Outputs } from '../outputs/outputs.js';
 import { Markdown } from '../outputs/rich-text.js';
@@ -326,6 +326,19 @@ function InsertHere({ cell, controller }) {
 }
 
 /**
+ * The title of Run, with what happens before the cell runs.
+ * @param {import('../notebook/page.js').Page} page
+ * @param {CellData} cell
+ */
+const runTitle = ({ model }, cell) =>
+    [`${WORDS.run} (Ctrl-Enter)`, 'base' in cell && cell.base && beforeRunText(model, cell.base.id)]
+        .filter(Boolean)
+        .join('. ');
+
+/** @param {import('../shell/lazy-parts.js').Part<'cellMenu'>} part */
+const cellMenu = ({ CellMenu }) => CellMenu;
+
+/**
  * The buttons in the corner of the cell.
  * @param {{cell: CellData, isOpen: boolean, isStopping: boolean, controller: CellController,
  *   of: Cell}} props
@@ -342,7 +355,7 @@ function Tools({ cell, isOpen, isStopping, controller, of }) {
                         <${StopIcon} />${stop[0]}</button>`
                     : !isText(cell) &&
                       cell.kind !== 'attempt' &&
-                      html`<button class="tool" data-run title=${`${WORDS.run} (Ctrl-Enter)`}
+                      html`<button class="tool" data-run title=${runTitle(controller.page, cell)}
                           onClick=${(/** @type {MouseEvent} */ event) => runs.onRunPressed(of, event)}>
                           <${RunIcon} />${WORDS.run}</button>`
             }
@@ -357,7 +370,9 @@ function Tools({ cell, isOpen, isStopping, controller, of }) {
                 !(cell.kind === 'draft' && cell.isFresh) &&
                 html`<${Menu} label=${WORDS.cellMenu}
                 className="tool" alignEnd face=${html`<${MoreIcon} />`}
-                actions=${() => menuOf(controller, of)} />`
+                list=${(/** @type {(takesFocus?: boolean) => void} */ close) => html`<${LazyPart}
+                    of="cellMenu" view=${cellMenu} page=${controller.page} onFailed=${close}
+                    cells=${controller} cell=${of} close=${close} />`} />`
             }
             ${
                 cell.kind === 'draft' &&

@@ -4,7 +4,7 @@
 import { hasEnded, ROOT_STATE } from '../shell/protocol.js';
 import { isText, runOf } from '../notebook/cell-list.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
-import { forgetEverything, mayForget } from '../notebook/header.js';
+import { mayForget } from '../notebook/header.js';
 import { withPart } from '../shell/lazy-parts.js';
 import { WORDS } from '../shell/words.js';
 import { askSweep } from '../sweep/sweep-commands.js';
@@ -203,7 +203,10 @@ export class RunCommands {
                 .flatMap((cell) => runOf(cell) ?? [])
                 .filter(({ status }) => !hasEnded(status));
         const other = mayForget(page)
-            ? { text: WORDS.reset, act: () => void forgetEverything(page) }
+            ? {
+                  text: WORDS.reset,
+                  act: () => void withPart('headerMenu', page, (part) => part.forgetEverything(page)),
+              }
             : undefined;
         const n = running().length;
         const answer = await ask({

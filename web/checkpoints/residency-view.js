@@ -2,16 +2,7 @@
 // The residency of the current state, shown below its cell: one line, and lists of the variables
 // that are missing or changed after loading, with the reasons.
 
-import {
-    cellsToReplay,
-    changedOf,
-    isForeign,
-    isInMemory,
-    lacksNames,
-    missingOf,
-    residencyParts,
-    savedByOther,
-} from './residency.js';
+import { changedOf, isForeign, lacksNames, missingOf, residencyParts, savedByOther } from './residency.js';
 import { PYTHON_WORDS } from '../python/python-words.js';
 import { html } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
@@ -119,32 +110,4 @@ function NamesWithReasons({ title, names, isOpen }) {
             )}
                 ${names.length > LISTED && html`<li>${WORDS.moreNames(names.length - LISTED)}</li>`}</ul>
         </details>`;
-}
-
-/**
- * The menu entries for the residency of a state.
- * @param {import('../shell/protocol.js').State} state
- * @param {import('../notebook/page.js').Page} page
- * @returns {import('../ui/menu.js').Action[]}
- */
-export function residencyActions(state, { checkpoints, model }) {
-    if (state.living === 'deleted') return [];
-    const canReplay =
-        state.living !== 'disk' &&
-        !checkpoints.progressOf(state.id) &&
-        cellsToReplay(model, state.id).length > 0;
-    return [
-        state.living !== 'replay' && {
-            text: state.pinned ? WORDS.unpin : WORDS.pin,
-            hint: state.pinned ? undefined : WORDS.pinHint,
-            act: () => checkpoints.pin(state.id, !state.pinned),
-        },
-        !state.forks && {
-            text: state.fork_anyway ? WORDS.noForkAnyway : WORDS.forkAnyway,
-            hint: state.fork_anyway ? undefined : WORDS.forkAnywayHint,
-            act: () => checkpoints.forkAnyway(state.id, !state.fork_anyway),
-        },
-        isInMemory(state) && { text: WORDS.saveNow, act: () => checkpoints.save(state.id) },
-        canReplay && { text: WORDS.replayMenu, act: () => checkpoints.replay(state.id) },
-    ];
 }

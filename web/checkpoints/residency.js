@@ -11,6 +11,9 @@ import { WORDS } from '../shell/words.js';
 /** @typedef {import('../shell/protocol.js').State} State */
 /** @typedef {{done: number, total: number}} Progress */
 
+/** What a restore reads from disk in a second, in bytes: measured 0.5 s for an array of 800 MB. */
+const RESTORED_PER_SECOND = 1e9;
+
 /** @param {State} state */
 export const isInMemory = ({ living }) => living === 'memory' || living === 'freezing';
 
@@ -137,6 +140,22 @@ export function partialText({ exec_count }, run) {
     return WORDS.partial(
         run?.status === 'interrupted',
         run?.error ? lineOfCell(taken(run.error).frames, exec_count) : undefined,
+    );
+}
+
+/**
+ * What happens before a cell can run on a state; empty if it starts at once.
+ * @param {Model} model
+ * @param {string} id
+ */
+export function beforeRunText(model, id) {
+    const state = model.states.get(id);
+    if (state?.living === 'replay') return WORDS.replaysFirst(cellsToReplay(model, id).length);
+    if (state?.living !== 'disk') return '';
+    const seconds = Math.round((state.checkpoint?.namespace_size_bytes ?? 0) / RESTORED_PER_SECOND);
+    return WORDS.restoresFirst(
+        seconds,
+        missingOf(state).map(({ name }) => name),
     );
 }
 

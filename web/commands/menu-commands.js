@@ -13,7 +13,8 @@ import { PYTHON_WORDS } from '../python/python-words.js';
 import { TRASH_WORDS } from '../trash/trash-words.js';
 import { WORDS } from '../shell/words.js';
 import { downloadsOf } from '../notebook/download.js';
-import { askName, forgetEverything, mayForget, openShare, openTrash } from '../notebook/header.js';
+import { mayForget, openShare, openTrash } from '../notebook/header.js';
+import { askName, forgetEverything } from '../notebook/header-menu.js';
 import { availableActions } from '../ui/menu.js';
 import { serverPath } from '../shell/server-path.js';
 
@@ -100,9 +101,6 @@ export function cellMenus(controller) {
         (one ? availableActions(menuOf(controller, one)) : [])
             // These actions already have an entry of their own.
             .filter(({ text }) => !HAVE_ENTRIES.includes(text))
-            .map(({ text, act }) => {
-                const words = text === WORDS.label ? also.label : undefined;
-                return entryOf(`menu.${text}`, [], text, () => act(), { group, words });
-            });
+            .map(({ text, act, words }) => entryOf(`menu.${text}`, [], text, () => act(), { group, words }));
     return [...of(draft, 'cells'), ...of(own, 'graph')];
 }

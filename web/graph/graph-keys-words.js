@@ -16,6 +16,7 @@ export const GRAPH_KEYS = Object.freeze([
     [['f'], 'Hide or show what is below'],
     [['l'], 'Label the state'],
     [['p'], 'Unload last, or as usual'],
+    [['k'], 'Keep this branch, delete the others'],
     [['Delete', 'Backspace'], 'Delete the state or failed attempt'],
     [['z'], 'Undo'],
     [['/'], 'Search'],

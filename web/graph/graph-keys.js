@@ -5,7 +5,16 @@ import { announce } from '../ui/announce.js';
 import { GRAPH_WORDS } from './graph-words.js';
 import { showBranches } from '../compare/compare-commands.js';
 import { removeSweep, showSweep } from '../sweep/sweep-commands.js';
-import { compareWithHere, continueFrom, label, goTo, remove, select, togglePin } from './node-actions.js';
+import {
+    compareWithHere,
+    continueFrom,
+    goTo,
+    keepBranch,
+    label,
+    remove,
+    select,
+    togglePin,
+} from './node-actions.js';
 
 /** @typedef {import('./graph.js').Graph} Graph */
 /** @typedef {import('./scene.js').Row} Row */
@@ -113,6 +122,7 @@ function deeds(graph, row) {
         Backspace: () => remove(actionContext, node),
         t: () => void showBranches(actionContext.page),
         f: () => graph.close(row, !row.closed),
+        k: () => keepBranch(actionContext, node),
         p: () => togglePin(actionContext, node),
         l: () => label(actionContext, node),
         'Shift-F10': () => graph.showMenu(row.place.row),

@@ -8,7 +8,7 @@ import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
 import { ROW_WORDS } from '../sweep/row-words.js';
 import { GRAPH_WORDS } from './graph-words.js';
-import { actionsOf, compareWithHere, continueFrom, goTo, shortActionsOf } from './node-actions.js';
+import { compareWithHere, continueFrom, goTo } from './node-actions.js';
 import { LazyPart } from '../shell/lazy-parts.js';
 import { PaneResize } from './pane-resize.js';
 import { GraphHeader } from './graph-header.js';
@@ -19,7 +19,6 @@ import { renderRows } from './rows.js';
 import { HoverTracker } from './hover.js';
 import { rowId, titleOf } from './graph-row.js';
 import { ROW, laneX, widthOf } from './geometry.js';
-import { List } from '../ui/menu.js';
 
 /** The number of rows painted above and below the visible rows, so that scrolling shows no gaps. */
 const MARGIN = 16;
@@ -62,6 +61,7 @@ export const graphStamp = (page) =>
     ].join(' ');
 
 const stateCard = (/** @type {typeof import('./state-card.js')} */ part) => part.StateCard;
+const nodeMenu = (/** @type {typeof import('./node-menu.js')} */ part) => part.NodeMenu;
 
 /** @extends {Component<GraphProps, GraphState>} */
 export class Graph extends Component {
@@ -540,7 +540,7 @@ export class Graph extends Component {
             html`<${LazyPart} of="stateCard" view=${stateCard} page=${page} onFailed=${() => this.hideCard()}
                 takesFocus=${takesFocus} row=${row} anchor=${{ right, top }}
                 people=${othersByState(page).get(id) ?? []}
-                actions=${shortActionsOf(this.actionContext, row.node)}
+                context=${this.actionContext}
             close=${(/** @type {boolean} */ takesFocus) => this.hideCard(takesFocus)}
             onIn=${(/** @type {PointerEvent} */ event) => this.hover.stays(event)}
             onOut=${(/** @type {PointerEvent} */ event) => this.hover.left(event)} />`
@@ -559,8 +559,9 @@ export class Graph extends Component {
         return (
             row &&
             html`<div class="graph-menu" onFocusOut=${left}>
-                <${List} label=${GRAPH_WORDS.actions(titleOf(row))}
-                    actions=${[...actionsOf(this.actionContext, row.node), this.#closing(row)]} at=${{ x, y }}
+                <${LazyPart} of="nodeMenu" view=${nodeMenu} page=${this.props.page}
+                    onFailed=${() => this.#hideMenu(true)} context=${this.actionContext} node=${row.node}
+                    more=${this.#closing(row)} name=${titleOf(row)} at=${{ x, y }}
                     close=${(/** @type {boolean} */ takesFocus) => this.#hideMenu(takesFocus)} /></div>`
         );
     }

@@ -2,16 +2,7 @@
 // The actions on a graph node. Going to a state shows the state. Continuing from a state also
 // focuses the empty cell at the end, and scrolls to it.
 
-import { residencyActions } from '../checkpoints/residency-view.js';
 import { withPart } from '../shell/lazy-parts.js';
-import { WORDS } from '../shell/words.js';
-import { GRAPH_WORDS } from './graph-words.js';
-import { BRANCHES_WORDS } from '../branches/branches-words.js';
-import { pickedStates, togglePicked } from '../branches/picked-states.js';
-import { showBranches } from '../compare/compare-commands.js';
-import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
-import { sweepActions } from '../sweep/sweep-commands.js';
-import { deleteActions } from '../presence/avatars.js';
 
 /** @typedef {import('./nodes.js').Node} Node */
 /**
@@ -20,7 +11,7 @@ import { deleteActions } from '../presence/avatars.js';
  */
 
 /** @param {Node} node */
-const canGrow = ({ state }) => state !== null && state.living !== 'deleted';
+export const canGrow = ({ state }) => state !== null && state.living !== 'deleted';
 
 /**
  * Goes to a state, from which the next cell then branches, or shows an attempt.
@@ -57,13 +48,6 @@ export function select({ page, controller }, node) {
     if (page.mayRun && canGrow(node)) controller.focus.fresh(true);
 }
 
-/**
- * Takes variables of a state into a new child of the current state.
- * @param {import('../notebook/page.js').Page} page
- * @param {string} id
- */
-const takeFrom = (page, id) => withPart('take', page, (part) => part.takeVariables(page, page.here, id));
-
 /** Compares a state with the current state. @param {ActionContext} context @param {Node} node */
 export function compareWithHere({ page }, node) {
     if (node.state && node.id !== page.here) page.compare(page.here, node.id);
@@ -87,112 +71,13 @@ export function remove({ page, controller }, node) {
 }
 
 /**
- * All actions on a node, for the node's menu.
+ * Deletes the branches beside that of a state, with undo.
  * @param {ActionContext} context
  * @param {Node} node
- * @returns {import('../ui/menu.js').Action[]}
  */
-export function actionsOf(context, node) {
-    const { page } = context;
-    const { state } = node;
-    if (node.sweep) return sweepActions(page, node.sweep);
-    return [
-        ...mainActionsOf(context, node),
-        ...manyActionsOf(page, node),
-        ...(page.mayRun && state !== null ? residencyActions(state, page) : []),
-        mayDeleteAttempt(context, node) && {
-            text: GRAPH_WORDS.drop,
-            act: () => remove(context, node),
-            isBad: true,
-        },
-        ...(mayDelete(context, node) && state ? deleteActions(state, page) : []),
-    ];
-}
-
-/**
- * The actions on a node's card: the main actions, pin and delete.
- * @param {ActionContext} context
- * @param {Node} node
- * @returns {import('../ui/menu.js').Action[]}
- */
-export function shortActionsOf(context, node) {
-    const { page } = context;
-    const { state } = node;
-    if (node.sweep) return sweepActions(page, node.sweep);
-    const canPin = page.mayRun && state !== null && canGrow(node) && state.living !== 'replay';
-    return [
-        ...mainActionsOf(context, node),
-        canPin && {
-            text: state.pinned ? GRAPH_WORDS.unpin : WORDS.pin,
-            hint: state.pinned ? undefined : WORDS.pinHint,
-            act: () => togglePin(context, node),
-        },
-        mayDeleteAttempt(context, node) && {
-            text: GRAPH_WORDS.drop,
-            act: () => remove(context, node),
-            isBad: true,
-        },
-        mayDelete(context, node) && {
-            text: GRAPH_WORDS.removeShort,
-            act: () => remove(context, node),
-            isBad: true,
-        },
-    ];
-}
-
-/** @param {ActionContext} context @param {Node} node @returns {import('../ui/menu.js').Action[]} */
-function mainActionsOf(context, node) {
-    const { page } = context;
-    const { state } = node;
-    return [
-        node.id !== (page.attempt ?? page.here) && { text: GRAPH_WORDS.look, act: () => goTo(context, node) },
-        page.mayRun &&
-            canGrow(node) && {
-                text: GRAPH_WORDS.goOn,
-                hint: GRAPH_WORDS.goOnHint,
-                act: () => continueFrom(context, node),
-            },
-        state !== null &&
-            node.id !== page.here && { text: GRAPH_WORDS.compare, act: () => compareWithHere(context, node) },
-        page.mayRun &&
-            canGrow(node) &&
-            node.id !== page.here && {
-                text: GRAPH_WORDS.take,
-                hint: GRAPH_WORDS.takeHint,
-                act: () => takeFrom(page, node.id),
-            },
-        page.mayRun && state !== null && { text: WORDS.label, act: () => label(context, node) },
-    ];
-}
-
-/**
- * The actions that collect several states: for the open comparison, and for the table of branches,
- * which has the ends of all branches anyway.
- * @param {import('../notebook/page.js').Page} page
- * @param {Node} node
- * @returns {import('../ui/menu.js').Action[]}
- */
-function manyActionsOf(page, node) {
-    const { comparison, model } = page;
-    if (!node.state || !canGrow(node)) return [];
-    const isPicked = pickedStates(page).includes(node.id);
-    const pick = () => {
-        if (!togglePicked(page, node.id)) return;
-        const act = { text: BRANCHES_WORDS.show, act: () => void showBranches(page) };
-        page.notify(BRANCHES_WORDS.picked, false, { act });
-    };
-    return [
-        comparison.isOpen &&
-            !comparison.states.includes(node.id) && {
-                text: COMPARE_COMMAND_WORDS.addWith,
-                act: () => comparison.add(node.id),
-            },
-        node.from >= 0 &&
-            (isPicked || model.childrenOf(node.id).length > 0) && {
-                text: isPicked ? BRANCHES_WORDS.unpick : BRANCHES_WORDS.pick,
-                act: pick,
-            },
-    ];
+export function keepBranch({ page }, { state }) {
+    if (state && page.mayRun && page.scope === 'owner')
+        void withPart('deletions', page, (part) => part.keepBranch(page, state.id));
 }
 
 /**
@@ -200,14 +85,15 @@ function manyActionsOf(page, node) {
  * @param {ActionContext} context
  * @param {Node} node
  */
-const mayDeleteAttempt = ({ page }, node) => page.mayRun && page.scope === 'owner' && node.isFailedLeaf;
+export const mayDeleteAttempt = ({ page }, node) =>
+    page.mayRun && page.scope === 'owner' && node.isFailedLeaf;
 
 /**
  * Whether a node is a state that the user may delete.
  * @param {ActionContext} context
  * @param {Node} node
  */
-const mayDelete = ({ page }, node) =>
+export const mayDelete = ({ page }, node) =>
     page.mayRun &&
     page.scope === 'owner' &&
     canGrow(node) &&

@@ -15,12 +15,14 @@ import { availableActions } from '../ui/menu.js';
 import { highlighted } from './code-snippet.js';
 import { statusOf } from './node-mark.js';
 import { titleOf } from './graph-row.js';
+import { shortActionsOf } from './node-menu.js';
 
 /** @typedef {import('./scene.js').Row} Row */
 /** @typedef {import('../shell/protocol.js').Changes} Changes */
 /**
  * @typedef {{row: Row, anchor: {right: number, top: number},
- *   people: import('./row-annotations.js').Other[], actions: import('../ui/menu.js').Action[],
+ *   people: import('./row-annotations.js').Other[],
+ *   context: import('./node-actions.js').ActionContext,
  *   takesFocus: boolean, close: (takesFocus: boolean) => void, onIn: (event: PointerEvent) => void,
  *   onOut: (event: PointerEvent) => void}} CardProps
  */
@@ -100,11 +102,11 @@ export class StateCard extends Component {
     }
 
     /** @param {CardProps} props */
-    render({ row, people, actions, close, onIn, onOut }) {
+    render({ row, people, context, close, onIn, onOut }) {
         const { state, run, sweep } = row.node;
         const name = titleOf(row);
         const picture = run && pictureOf(run.outputs);
-        const done = availableActions(actions);
+        const done = availableActions(shortActionsOf(context, row.node));
         return html`
             <div class="node-card" role="dialog" aria-label=${GRAPH_WORDS.about(name)}
                 ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}

@@ -443,7 +443,7 @@ function After({ page, controller, onExample }) {
             }
             ${
                 next.length + sweeps.length > 0 &&
-                html`<p class="continuations"><span>${WORDS.goesOn}</span>
+                html`<p class="continuations" title=${WORDS.goesOnHint}><span>${WORDS.goesOn}</span>
                 ${next.map(
                     (child, i) => html`<button key=${child.id} class="text-button"
                     onClick=${() => controller.goOn(page.model.newestBelow(child.id))}>

@@ -17,15 +17,15 @@ import { hasEnded } from '../shell/protocol.js';
 /**
  * @typedef {{kind: 'ran', key: string, state: State, run: Run | undefined, edit: Edit | undefined,
  * shown: Run | undefined, beside: Beside[], isOutdated: boolean, isHere: boolean, colour: number,
- *     isAsked: boolean, warnings: string[],
+ *     isAsked: boolean, warnings: string[], base: State | undefined,
  *     progress: import('../checkpoints/residency.js').Progress | undefined}
  *   | {kind: 'draft', key: string, draft: Draft, run: Run | undefined, isInside: boolean,
- *     isFresh: boolean, isAsked: boolean, number?: number}
+ *     isFresh: boolean, isAsked: boolean, base: State | undefined, number?: number}
  *   | {kind: 'text', key: string, state: State, index: number, text: string, isOutdated: boolean,
  *     colour: number, isAsked: false, number?: number}
  *   | {kind: 'attempt', key: string, run: Run, beside: Beside[], isAsked: false}} Cell
  *   `beside`: the branches that begin at the same state, the cell's own included; empty if that is
- *   the only one.
+ *   the only one. `base`: the state from which Run runs the cell.
  *   `text`: the Markdown text `index` above the code of a state; `number`: counts the text cells.
  */
 
@@ -160,6 +160,7 @@ function ranCell(model, look, state, isOutdated, open) {
         isOutdated,
         isHere,
         isAsked,
+        base: model.states.get(state.parent ?? ''),
         progress,
         colour: look.colourOf(state.id),
     };
@@ -229,6 +230,7 @@ function draftCell(model, look, draft, key, isInside) {
         isInside,
         isFresh: false,
         isAsked: look.requestedRuns.has(draft.id),
+        base: model.states.get(draft.on),
     };
 }
 
@@ -379,7 +381,7 @@ export function renderInputs(cell) {
     if (cell.kind === 'attempt') return [...common, ...besideInputs(cell.beside)];
     if (cell.kind === 'draft') {
         const { on, kind, source } = cell.draft;
-        return [...common, on, kind, source, cell.isInside, cell.isFresh, cell.number];
+        return [...common, on, cell.base?.living, kind, source, cell.isInside, cell.isFresh, cell.number];
     }
     if (cell.kind === 'text') {
         const { text, isOutdated, colour, number } = cell;
@@ -390,6 +392,7 @@ export function renderInputs(cell) {
         state,
         state.label,
         state.living,
+        cell.base?.living,
         cell.edit?.text,
         cell.isOutdated,
         cell.isHere,

@@ -52,23 +52,45 @@ export class Deletion {
         if (!parent) return;
         const ids = subtree ? subtreeOf(model, state) : [state];
         if (subtree && !(await this.#confirm(ids))) return;
-        const { here } = this.page;
-        const stood = ids.includes(here) ? here : null;
-        this.#schedule({ do: 'delete_state', state, subtree }, ids, stood);
-        if (stood) this.page.goTo(parent, true);
-        this.onDeleted(state);
         const count = ids.filter((id) => model.states.get(id)?.living !== 'deleted').length;
-        this.page.notify(WORDS.deleted(count), false, { act: this.offer });
+        const goal = () => parent;
+        this.#delete({ do: 'delete_state', state, subtree }, ids, { goal, said: WORDS.deleted(count) });
+    }
+
+    /**
+     * Deletes branches and failed attempts as one deletion.
+     * @param {{states: string[], attempts: string[]}} which the first states of the branches
+     * @param {{kept: string, said: string}} how `kept`: the branch that a page goes to whose place
+     *   is deleted; `said`: the notice
+     */
+    async deleteBranches({ states, attempts }, { kept, said }) {
+        const { model } = this.page;
+        const ids = [...states.flatMap((id) => subtreeOf(model, id)), ...attempts];
+        if (!(await this.#confirm(ids))) return;
+        const goal = () => model.newestBelow(kept);
+        this.#delete({ do: 'delete_branches', states, attempts }, ids, { goal, said });
+    }
+
+    /**
+     * @param {import('../shell/protocol.js').Command} command
+     * @param {string[]} ids of all states and attempts that it deletes
+     * @param {{goal: () => string, said: string}} how `goal`: the state that a page goes to whose
+     *   own is deleted
+     */
+    #delete(command, ids, { goal, said }) {
+        const { here, attempt } = this.page;
+        const stood = [attempt, here].find((id) => id !== null && ids.includes(id)) ?? null;
+        this.#schedule(command, ids, stood);
+        if (stood) this.page.goTo(goal(), true);
+        this.onDeleted(ids[0] ?? '');
+        this.page.notify(said, false, { act: this.offer });
     }
 
     /** Deletes a failed attempt. @param {string} exec_id */
     forgetAttempt(exec_id) {
         if (this.pendingIds.has(exec_id)) return;
-        const stood = this.page.attempt === exec_id ? exec_id : null;
-        this.#schedule({ do: 'drop_attempt', exec_id }, [exec_id], stood);
-        if (stood) this.page.goTo(this.page.here, true);
-        this.onDeleted(exec_id);
-        this.page.notify(WORDS.forgotten, false, { act: this.offer });
+        const goal = () => this.page.here;
+        this.#delete({ do: 'drop_attempt', exec_id }, [exec_id], { goal, said: WORDS.forgotten });
     }
 
     /**

@@ -1,7 +1,6 @@
 // @ts-check
-// The avatars in the header, and the menu entries that delete states.
+// The avatars in the header.
 
-import { countBelow } from '../notebook/state-deletion.js';
 import { positionText } from './presence.js';
 import { html } from '../vendor/preact.js';
 import { PRESENCE_WORDS as WORDS } from './presence-words.js';
@@ -55,28 +54,4 @@ export function FollowingBar({ page }) {
             html`<span>${WORDS.following(person.called)}</span>
             <button onClick=${() => page.following.stop()}>${WORDS.unfollow} <kbd>Esc</kbd></button>`
         }</div>`;
-}
-
-/**
- * The menu entries that delete a state.
- * @param {import('../shell/protocol.js').State} state
- * @param {import('../notebook/page.js').Page} page
- * @returns {import('../ui/menu.js').Action[]}
- */
-export function deleteActions(state, page) {
-    const below = countBelow(page.model, state.id, page.pendingDeletion);
-    if (state.parent === null || page.pendingDeletion.has(state.id)) return [];
-    return [
-        state.living !== 'deleted' && {
-            text: WORDS.deleteState,
-            act: () => page.deleteState({ state: state.id }),
-            isBad: true,
-        },
-        below > 0 &&
-            state.living !== 'deleted' && {
-                text: WORDS.deleteSubtree(below),
-                act: () => page.deleteState({ state: state.id, subtree: true }),
-                isBad: true,
-            },
-    ];
 }

@@ -27,9 +27,6 @@ export const PRESENCE_WORDS = Object.freeze({
         'The name is stored in this browser.',
     nameDo: 'Save name',
     // Deleting
-    deleteState: 'Delete this state',
-    deleteSubtree: (/** @type {number} */ n) =>
-        n === 1 ? 'Delete this state and the one below' : `Delete this state and the ${n} below`,
     deleted: (/** @type {number} */ n) => (n === 1 ? 'Deleted one state.' : `Deleted ${n} states.`),
     forgotten: 'Failed attempt deleted.',
     undo: 'Undo',

@@ -123,6 +123,7 @@ export const COMMANDS = Object.freeze({
     put_prose: { again: true, saves: true },
     label: { again: true, saves: true },
     delete_state: { again: true, saves: true },
+    delete_branches: { again: true, saves: true },
     drop_attempt: { again: true, saves: true },
     restore: { again: true, saves: true },
     empty_trash: { again: true, saves: true },

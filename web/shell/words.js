@@ -124,7 +124,7 @@ export const WORDS = Object.freeze({
     variantsKnown: (/** @type {number} */ known) => ranBefore(known),
     branch: 'Branch',
     branchHere: 'New branch from here',
-    branchHint: 'Starts a new branch after this cell. The cells below stay as they are.',
+    branchHint: 'The cells below stay as they are, in their branch',
     runBelow: 'Run this cell and all below',
     runAbove: 'Run all above',
     runAllBelow: 'Run all below',
@@ -152,7 +152,7 @@ export const WORDS = Object.freeze({
     dropHint: 'Also deletes its cell, unless edited since.',
     remove: 'Delete',
     cancel: 'Cancel',
-    edited: 'Edited. Running it makes a second version; the first is kept.',
+    edited: 'Edited. Running it starts a new branch; the cell as it ran is kept.',
     undoEdit: 'Revert',
     outdated: 'Stale: from the earlier version',
     branchOf: (/** @type {number} */ k, /** @type {number} */ n) => `branch ${k} of ${n}`,
@@ -172,6 +172,7 @@ export const WORDS = Object.freeze({
     wait: 'A cell above is still running. Run this cell when it has finished.',
     failedAbove: 'The new version of a cell above failed or was stopped. Fix or revert that cell first.',
     goesOn: 'Next:',
+    goesOnHint: 'The cells that ran next, here and in other branches',
     // Residency of a state
     lives: Object.freeze({
         freezing: 'In memory',
@@ -180,6 +181,14 @@ export const WORDS = Object.freeze({
         replay: 'Needs replay',
     }),
     comesBack: 'restored on next run',
+    /** `seconds`: how long the restore takes; `lost`: the variables that it lacks. */
+    restoresFirst: (/** @type {number} */ seconds, /** @type {string[]} */ lost) =>
+        `Restores from disk${seconds > 1 ? `, about ${seconds} s` : ''}.` +
+        (lost.length
+            ? ` ${capital(names(lost.length))} will be missing: ${lost.slice(0, 3).join(', ')}` +
+              `${lost.length > 3 ? '…' : '.'}`
+            : ''),
+    replaysFirst: (/** @type {number} */ n) => `Runs ${n === 1 ? 'one cell' : `${n} cells`} again first.`,
     memory: (/** @type {string} */ own, /** @type {string | null} */ shared) =>
         shared === null ? own : `${own} own, ${shared} shared`,
     savedAs: (/** @type {string} */ size) => `${size} on disk`,

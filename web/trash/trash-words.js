@@ -1,10 +1,38 @@
 // @ts-check
 // Texts about deleted states and failed attempts.
 
+import { bytes } from '../text/format.js';
+
 /** @param {number} n @param {string} one */
 const count = (n, one) => `${n} ${one}${n === 1 ? '' : 's'}`;
 
 export const TRASH_WORDS = {
+    // Actions
+    deleteState: 'Delete this state',
+    /** @param {number} n */
+    deleteSubtree: (n) =>
+        n === 1 ? 'Delete this state and the one below' : `Delete this state and the ${n} below`,
+    /** @param {number} n */
+    keepBranch: (n) => `Keep this branch, delete ${n === 1 ? 'the other' : `${n} others`}`,
+    /** @param {number} n */
+    keptBranch: (n) => `Kept this branch, deleted ${n === 1 ? 'the other' : `${n} others`}.`,
+    noBranches: 'Nothing branches off from this line of cells.',
+    /**
+     * What a deletion takes.
+     * @param {{count: number, bytes: number, running?: number, staying?: number}} what `count`: of
+     *   the states; `bytes`: the memory that they free; `running`: the cells that it stops;
+     *   `staying`: the states below that stay
+     */
+    deleteHint: ({ count: n, bytes: freed, running = 0, staying = 0 }) =>
+        [
+            `Deletes ${count(n, 'state')}${freed ? `, frees ${bytes(freed)} of memory` : ''}.`,
+            running && `Stops ${count(running, 'running cell')}.`,
+            staying && `${staying === 1 ? 'The state below stays.' : `The ${staying} below stay.`}`,
+            'Undo for 30 days.',
+        ]
+            .filter(Boolean)
+            .join(' '),
+    // The list
     menu: 'Deleted states…',
     title: 'Deleted states',
     why: 'States and failed attempts stay here for 30 days. What was deleted together is restored together.',

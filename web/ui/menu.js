@@ -5,7 +5,8 @@
 import { Component, html } from '../vendor/preact.js';
 
 /**
- * @typedef {{text: string, hint?: string, act: () => void, isBad?: boolean} | null | false} Action
+ * @typedef {{text: string, hint?: string, words?: string, act: () => void, isBad?: boolean} | null
+ *   | false} Action `words`: other words by which the palette finds it
  */
 
 /** The room around a list, and the least height of a list that scrolls, in px. */
@@ -101,9 +102,12 @@ export class List extends Component {
 }
 
 /**
- * @extends {Component<{label: string, face: any, actions: () => Action[], className?: string,
- *   alignEnd?: boolean}, {isOpen: boolean}>}
+ * @typedef {{label: string, face: any, actions?: () => Action[],
+ *   list?: (close: (takesFocus?: boolean) => void) => any, className?: string, alignEnd?: boolean}}
+ *   MenuProps `list`: the list of actions, in place of `actions`
  */
+
+/** @extends {Component<MenuProps, {isOpen: boolean}>} */
 export class Menu extends Component {
     state = { isOpen: false };
     /** @type {HTMLElement | null} */
@@ -113,21 +117,18 @@ export class Menu extends Component {
         this.setState({ isOpen: true });
     }
 
-    close(takesFocus = false) {
+    close = (takesFocus = false) => {
         this.setState({ isOpen: false });
         if (takesFocus) this.element?.querySelector('button')?.focus();
-    }
+    };
 
     /** @param {FocusEvent} event */
     #left(event) {
         if (!this.element?.contains(/** @type {Node | null} */ (event.relatedTarget))) this.close();
     }
 
-    /**
-     * @param {{label: string, face: any, actions: () => Action[], className?: string,
-     *   alignEnd?: boolean}} props
-     */
-    render({ label, face, actions, className, alignEnd }) {
+    /** @param {MenuProps} props */
+    render({ label, face, actions, list, className, alignEnd }) {
         const { isOpen } = this.state;
         return html`
             <div class="menu" ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}
@@ -137,8 +138,9 @@ export class Menu extends Component {
                     onClick=${() => (isOpen ? this.close(true) : this.open())}>${face}</button>
                 ${
                     isOpen &&
-                    html`<${List} label=${label} actions=${actions()} alignEnd=${alignEnd}
-                    close=${(/** @type {boolean} */ takesFocus) => this.close(takesFocus)} />`
+                    (list?.(this.close) ??
+                        html`<${List} label=${label} actions=${actions?.() ?? []} alignEnd=${alignEnd}
+                        close=${this.close} />`)
                 }
             </div>`;
     }

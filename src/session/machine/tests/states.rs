@@ -1056,7 +1056,8 @@ fn what_was_deleted_returns_with_what_it_needs() {
             answer 17: refused, not_found: find state s2: this notebook has none with this id
         initial Freezing
         └─ s1 (a) Freezing
-    "#]].assert_eq(&after("delete branches s2,s3 d\nrestore d\ndelete branches s9,s2 d\ndelete branches s2 d"));
+    "#]]
+    .assert_eq(&after("delete branches s2,s3 d\nrestore d\ndelete branches s9,s2 d\ndelete branches s2 d"));
     expect![[r#"
         p6 raises Error
             end p6 and what its cell has started
@@ -1069,7 +1070,8 @@ fn what_was_deleted_returns_with_what_it_needs() {
            ├─ s2 (b) Freezing
            │  └─ s3 (c) Freezing
            └─ × d Error
-    "#]].assert_eq(&after("delete branches s2,initial d"));
+    "#]]
+    .assert_eq(&after("delete branches s2,initial d"));
 }
 
 #[test]

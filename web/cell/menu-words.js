@@ -1,0 +1,19 @@
+// @ts-check
+// Hints of the menus: what an action will do.
+
+import { counted } from '../text/format.js';
+
+export const MENU_WORDS = Object.freeze({
+    goBack: 'Go back to before this cell',
+    goBackHint: 'The cell stays in the graph, as a branch',
+    /** Other words by which the palette finds an action. */
+    also: Object.freeze({
+        branch: 'fork experiment alternative',
+        goBack: 'undo return revert',
+        label: 'name rename tag bookmark branch',
+        keep: 'prune clean up remove discard other branches',
+        variants: 'experiment alternatives',
+    }),
+    runs: (/** @type {number} */ n) => `Runs ${counted(n, 'cell')}`,
+    runsRest: 'Then, if it succeeds, the cells that ran below',
+});
