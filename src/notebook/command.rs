@@ -330,6 +330,10 @@ pub struct RunSpec {
     /// Whether `input()` may ask the user. Clients that cannot answer set this to false.
     #[serde(default = "yes")]
     pub allow_stdin: bool,
+    /// Whether the run is one of several versions of a cell that run beside each other. If it
+    /// fails, the page still shows it among them.
+    #[serde(default)]
+    pub variant: bool,
     /// Whether to replay the base state if it has neither a process nor a usable checkpoint. If
     /// false, the run is refused in that case.
     #[serde(default)]
@@ -375,6 +379,7 @@ impl RunSpec {
             timeout: None,
             run_memory: None,
             allow_stdin: false,
+            variant: false,
             replay: false,
             on_error: OnError::Discard,
             passing: false,

@@ -87,6 +87,7 @@ mod tests {
                 draft: None,
                 exec_count: None,
                 imported_cell: None,
+                variant: false,
                 outputs,
                 error: None,
                 prompt: None,

@@ -64,6 +64,10 @@ pub struct Run {
     /// `Draft::imported_cell`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported_cell: Option<u32>,
+    /// Whether the run is one of several versions of a cell that run beside each other. Absent when
+    /// false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub variant: bool,
     /// What the run printed and showed, and its widgets.
     #[serde(flatten, serialize_with = "with_widgets")]
     #[schemars(with = "Shown<'static>")]
@@ -113,6 +117,7 @@ impl Run {
             draft,
             exec_count: None,
             imported_cell: None,
+            variant: false,
             outputs: Outputs::default(),
             error: None,
             warnings: Vec::new(),

@@ -186,6 +186,9 @@ pub(super) struct StoredRun {
     /// Absent in files of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     imported_cell: Option<u32>,
+    /// Absent when false, and in files of earlier versions.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    variant: bool,
     /// Absent when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) warnings: Vec<String>,
@@ -217,6 +220,7 @@ impl From<&Run> for StoredRun {
             draft: run.draft.clone(),
             exec_count: run.exec_count,
             imported_cell: run.imported_cell,
+            variant: run.variant,
             warnings: run.warnings.clone(),
             error: run.error.clone(),
             started_at: run.started_at,
@@ -241,6 +245,7 @@ impl StoredRun {
             draft: self.draft,
             exec_count: self.exec_count,
             imported_cell: self.imported_cell,
+            variant: self.variant,
             outputs: Outputs::default(),
             warnings: self.warnings,
             error: self.error,

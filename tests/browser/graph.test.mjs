@@ -307,6 +307,33 @@ testWithoutPage(
         const what = await row('n39', one).locator('.what').boundingBox();
         assert.ok(what.x > box.x && what.x + 40 < box.x + box.width, `${what.x} in ${box.x}, ${box.width}`);
         assert.ok(await one.$eval('#graph', (graph) => graph.scrollLeft > 100));
+        // The map shows all of it, with a frame around what the pane shows, and moves the pane.
+        const map = one.locator('.minimap');
+        await map.waitFor();
+        const frame = () =>
+            map.evaluate((element) => {
+                const [all, part] = [element, element.querySelector('i')].map((one) =>
+                    one.getBoundingClientRect(),
+                );
+                return [(part.left - all.left) / all.width, part.width / all.width].map((x) => x.toFixed(1));
+            });
+        const [left, width] = await frame();
+        assert.ok(
+            Number(left) + Number(width) >= 0.9,
+            `the current state is at the right: ${left}, ${width}`,
+        );
+        if (process.env.SHOTS) await one.screenshot({ path: `${process.env.SHOTS}/minimap.png` });
+        const { x, y, height } = await map.boundingBox();
+        await one.mouse.move(x + 4, y + 4);
+        await one.mouse.down();
+        await one.waitForFunction(() => {
+            const { scrollLeft, scrollTop } = document.getElementById('graph');
+            return scrollLeft === 0 && scrollTop === 0;
+        });
+        assert.equal((await frame())[0], '0.0');
+        await one.mouse.move(x + 4, y + height - 4);
+        await one.waitForFunction(() => document.getElementById('graph').scrollTop > 500);
+        await one.mouse.up();
         await row('n39', one).hover();
         await one.mouse.wheel(-5000, 0);
         await one.waitForFunction(() => document.getElementById('graph').scrollLeft === 0);

@@ -175,7 +175,12 @@ testWithoutPage('the menu of the last cell covers the tools of the draft below i
 });
 
 testWithoutPage('a state can be kept in memory, saved and trusted', async (t) => {
-    const one = await at('clean', t);
+    const one = await at('disk', t);
+    // What happens before a cell runs there is said before.
+    const before = () => one.locator('.cell[data-fresh] [data-run]').getAttribute('title');
+    assert.equal(await before(), 'Run (Ctrl-Enter). Restores from disk.');
+    await go('clean', one);
+    assert.equal(await before(), 'Run (Ctrl-Enter)');
     await choose(1, 'Unload last', one);
     await one.locator('.residency-line', { hasText: 'unloads last' }).waitFor();
     await one.locator('.row[data-node="clean"] .pinned').waitFor();

@@ -565,12 +565,30 @@ test('Ctrl-Z where nothing can be typed undoes a deletion, and changes no editor
     await page.getByRole('menuitem', { name: 'Delete this state' }).first().click();
     await page.locator('.notice', { hasText: 'Deleted one state.' }).waitFor();
     const left = (await rows()).length;
+    // Others continue from the cell, so it stays on the page, marked.
+    await page.locator('.cell[data-deleted]', { hasText: 'Deleted. The cells below' }).waitFor();
     await page.locator('#graph').focus();
     await page.keyboard.press('Control+z');
     await page.waitForFunction((n) => document.querySelectorAll('.row').length === n, left + 1);
+    await page.locator('.cell[data-deleted]').waitFor({ state: 'detached' });
     await page.locator('header h1').click();
     for (const key of ['Control+z', 'Control+Shift+z', 'Control+y']) await page.keyboard.press(key);
     assert.deepEqual(await texts('.cell .cm-content'), [...codes.slice(0, 3), 'typed = 1', codes[3]]);
+});
+
+test('a failed attempt returns to the graph with the state that it ran on', { skip: !isReal }, async () => {
+    await three();
+    await run('1 / 0');
+    await page.locator('.row', { hasText: '1 / 0' }).waitFor();
+    const all = await rows();
+    await choose(1, 'Delete this state and the one below');
+    await ran(1);
+    await page.evaluate(() => dispatchEvent(new Event('beforeunload')));
+    await page.locator('.notice[data-open]').waitFor({ state: 'detached' });
+    await page.locator('.cell').first().focus();
+    await page.keyboard.press('z');
+    await ran(3);
+    await becomes(rows, all);
 });
 
 test(

@@ -368,7 +368,10 @@ test('variants of a cell run at once as branches; versions, prose and later draf
     const tabs = () => page.locator('.branch-tab').count();
     const tab = () => texts('.branch-tab[aria-selected="true"]');
     await becomes(tab, ['print(x * 7)']);
-    await becomes(tabs, 2);
+    // The variant that fails keeps its tab, which says so.
+    await becomes(tabs, 3);
+    const failed = page.locator('.branch-tab[data-status="error"]');
+    assert.match(await failed.textContent(), /^raise ValueError.*failed$/);
     assert.deepEqual((await rows()).toSorted(), [
         'Start',
         'print(x * 2)',
@@ -380,10 +383,22 @@ test('variants of a cell run at once as branches; versions, prose and later draf
         page.locator('.cell[data-kind="draft"]:not([data-fresh]) .cm-content').allTextContents();
     await becomes(below, ['print("below", x)']);
     await shot('variants-2-first');
+    await failed.click();
+    await sees('ValueError');
+    await becomes(tabs, 3);
+    await page.getByRole('button', { name: 'Edit a copy' }).click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.insertText(' # no');
+    await becomes(below, ['raise ValueError("three") # no']);
+    await shot('variants-2-failed');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('d');
+    await page.keyboard.press('d');
+    await becomes(below, []);
     await row('print(x * 2)').click();
     await prints('12');
     await becomes(tab, ['print(x * 2)']);
-    await becomes(tabs, 2);
+    await becomes(tabs, 3);
     await becomes(below, ['print("below", x)']);
 
     // Variants of a cell that ran are new versions of it; the cells below become drafts.

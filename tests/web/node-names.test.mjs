@@ -11,12 +11,30 @@ const names = (...siblings) =>
 test('siblings are named by their labels, and by the codes in which they differ', () => {
     assert.deepEqual(names('x = 1', 'print(x)'), ['x = 1', 'print(x)']);
     assert.deepEqual(
+        names(
+            'from statistics import mean\nt = mean(x)',
+            'from statistics import median\nt = median(x)',
+            'import re',
+        ),
+        ['t = mean(x)', 't = median(x)', 'import re'],
+    );
+    assert.deepEqual(
         names('import numpy\nmodel = fit(data, depth=3)', 'import numpy\nmodel = fit(data, depth=9)', {
             label: 'best',
             code: 'import numpy\nmodel = fit(data, depth=5)',
         }),
         ['model = fit(data, depth=3)', 'model = fit(data, depth=9)', 'best'],
     );
+});
+
+test('long words that differ at their ends have the end as the part that stays when room is short', () => {
+    const told = siblingNames(
+        ['mean', 'median'].map((kind) => ({ label: null, code: `typical_price_${kind} = ${kind}(prices)` })),
+    );
+    assert.deepEqual(told, [
+        { name: '… mean = mean(prices)', lead: 'typical_price_' },
+        { name: '… median = median(prices)', lead: 'typical_price_' },
+    ]);
 });
 
 test('siblings with the same code or label are numbered', () => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { countBelow, subtreeOf, UNDO_MS } from '../../web/notebook/state-deletion.js';
-import { branchesBeside, deleteActions, keepAction, keepBranch } from '../../web/trash/deletions.js';
+import { othersAtFork, deleteActions, keepAction, keepBranch } from '../../web/trash/deletions.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
 import { COLOURS, initialsOf, others, positionText } from '../../web/presence/presence.js';
@@ -520,13 +520,13 @@ test('keeping a branch deletes those beside it, and the failed attempts there, a
         event: 'run_added',
         run: run('r9', 'a', { status: 'error', error: { ename: 'E', evalue: '', traceback: [] } }),
     });
-    assert.deepEqual(branchesBeside(page, 'c'), { states: ['d'], attempts: ['r9'] }, 'the fork is at a');
-    assert.equal(branchesBeside(page, 'a'), null);
+    assert.deepEqual(othersAtFork(page, 'c'), { states: ['d'], attempts: ['r9'] }, 'the fork is at a');
+    assert.equal(othersAtFork(page, 'a'), null);
     page.goTo('d');
     await keepBranch(page, 'b');
     assert.deepEqual([[...page.pendingDeletion], page.here], [['d', 'r9'], 'c']);
     assert.equal(page.notice.text, 'Kept this branch, deleted 2 others.');
-    assert.equal(branchesBeside(page, 'c'), null, 'what is about to be deleted counts no more');
+    assert.equal(othersAtFork(page, 'c'), null, 'what is about to be deleted counts no more');
     page.notice.act.act();
     assert.deepEqual([[...page.pendingDeletion], page.here], [[], 'd']);
     await keepBranch(page, 'd');

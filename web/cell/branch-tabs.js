@@ -57,7 +57,11 @@ export function BranchTabs({ cell, controller, mayRun }) {
                 title=${state ? name : `${name} (${WORDS.nodeStatus[one.run?.status ?? 'queued']})`}
                 onClick=${() => !isOwn && goBeside(controller, on, one)?.focus({ preventScroll: true })}
                 onDblClick=${() => isOwn && state && mayRun && void controller.label(state)}>
-                <i aria-hidden="true"></i><${Name} ...${told} /></button>`;
+                <i aria-hidden="true"></i><${Name} ...${told} />${
+                    one.run?.status && one.run.status in WORDS.failed && !state
+                        ? html`<span class="failed">${WORDS.nodeStatus[one.run.status]}</span>`
+                        : null
+                }</button>`;
             },
         )}</div>
         ${

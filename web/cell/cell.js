@@ -187,7 +187,8 @@ export class Cell extends Component {
                 data-text=${isText(cell) ? '' : null}
                 data-outdated=${'isOutdated' in cell && cell.isOutdated ? '' : null}
                 data-edited=${cell.kind === 'ran' && cell.edit ? '' : null}
-                data-living=${cell.kind === 'ran' ? cell.state.living : null}>
+                data-living=${cell.kind === 'ran' ? cell.state.living : null}
+                data-deleted=${cell.kind === 'ran' && cell.isDeleted ? '' : null}>
                 ${mayRun && html`<${InsertHere} cell=${cell} controller=${controller} />`}
                 <div class="rail">
                     <span class="count" aria-hidden="true">${
@@ -427,6 +428,13 @@ function Notes({ cell, run, controller, mayRun }) {
                     ${WORDS.undoEdit}</button>`,
         );
     }
+    if (cell.kind === 'ran' && cell.isDeleted) parts.push(html`<span>${WORDS.deletedCell}</span>`);
+    if (cell.kind === 'attempt' && mayRun && hasEnded(cell.run.status))
+        parts.push(
+            html`<button class="text-button" onClick=${() =>
+                controller.focus.go({ key: controller.page.copyAsDraft(cell.run.code) })}>
+                ${WORDS.editCopy}</button>`,
+        );
     if (cell.kind === 'ran' && cell.isOutdated) parts.push(html`<span>${WORDS.outdated}</span>`);
     parts.push(...(run?.warnings ?? []).map((warning) => html`<span class="warning">${warning}</span>`));
     if (cell.kind === 'ran')

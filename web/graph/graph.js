@@ -61,6 +61,7 @@ export const graphStamp = (page) =>
     ].join(' ');
 
 const stateCard = (/** @type {typeof import('./state-card.js')} */ part) => part.StateCard;
+const minimap = (/** @type {typeof import('./minimap.js')} */ part) => part.Minimap;
 const nodeMenu = (/** @type {typeof import('./node-menu.js')} */ part) => part.NodeMenu;
 
 /** @extends {Component<GraphProps, GraphState>} */
@@ -524,6 +525,13 @@ export class Graph extends Component {
                     isNew: (node) => now - (this.addedAt.get(node.run?.exec_id ?? '') ?? -NEW) < NEW,
                 })}
             </div>
+            ${
+                this.box &&
+                widthOf(this.scene.lanes) > this.box.clientWidth &&
+                html`<${LazyPart} of="minimap" view=${minimap} page=${page} onFailed=${() => {}}
+                rows=${rows} lanes=${this.scene.lanes} at=${this.scene.rowAt(page.attempt ?? page.here)}
+                box=${this.box} />`
+            }
             <span class="visually-hidden" role="status">${this.announced}</span>
             ${card && this.#card(card)}
             ${menu && this.#menu(menu)}

@@ -97,17 +97,19 @@ function differences(codes) {
     /** @type {Told[]} */
     const told = codes.map(() => NOTHING);
     tell(
-        codes.map((code) =>
-            code
-                .split('\n')
-                .map((line) => line.trim())
-                .filter(Boolean),
-        ),
+        codes.map(linesOf),
         codes.map((_, i) => i),
         0,
         told,
     );
     return told;
+}
+
+/** The lines that can name a cell: its imports only if it has nothing else. @param {string} code */
+function linesOf(code) {
+    const lines = code.split('\n').flatMap((line) => line.trim() || []);
+    const others = lines.filter((line) => !/^(import|from)\s/.test(line));
+    return others.length > 0 ? others : lines;
 }
 
 const NOTHING = Object.freeze({ name: '', lead: '' });
@@ -154,7 +156,8 @@ function toldBy(line, same) {
 
 /**
  * The number of leading characters that a line shares with the most similar of other lines, reduced
- * so that the rest begins with a whole statement, argument or word.
+ * so that the rest begins with a whole statement, argument or word; with a part of a word, if words
+ * that long differ only there.
  * @param {string} own
  * @param {Set<string>} lines
  */
@@ -166,5 +169,6 @@ function sharedWith(own, lines) {
         if (line !== own) most = Math.max(most, same);
     }
     const begun = own.slice(0, most);
-    return (begun.match(/^.*[;,(]\s*/) ?? begun.match(/^.*?(?=[\w.]*$)/))?.[0].length ?? 0;
+    const whole = (begun.match(/^.*[;,(]\s*/) ?? begun.match(/^.*?(?=[\w.]*$)/))?.[0].length ?? 0;
+    return whole > ALIKE ? whole : Math.max(whole, begun.match(/^.*[\w.]*[_.]/)?.[0].length ?? 0);
 }

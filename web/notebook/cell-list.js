@@ -17,7 +17,7 @@ import { hasEnded } from '../shell/protocol.js';
 /**
  * @typedef {{kind: 'ran', key: string, state: State, run: Run | undefined, edit: Edit | undefined,
  * shown: Run | undefined, beside: Beside[], isOutdated: boolean, isHere: boolean, colour: number,
- *     isAsked: boolean, warnings: string[], base: State | undefined,
+ *     isAsked: boolean, isDeleted: boolean, warnings: string[], base: State | undefined,
  *     progress: import('../checkpoints/residency.js').Progress | undefined}
  *   | {kind: 'draft', key: string, draft: Draft, run: Run | undefined, isInside: boolean,
  *     isFresh: boolean, isAsked: boolean, base: State | undefined, number?: number}
@@ -25,7 +25,8 @@ import { hasEnded } from '../shell/protocol.js';
  *     colour: number, isAsked: false, number?: number}
  *   | {kind: 'attempt', key: string, run: Run, beside: Beside[], isAsked: false}} Cell
  *   `beside`: the branches that begin at the same state, the cell's own included; empty if that is
- *   the only one. `base`: the state from which Run runs the cell.
+ *   the only one. `base`: the state from which Run runs the cell. `isDeleted`: the state is deleted
+ *   or about to be, and those below it are not.
  *   `text`: the Markdown text `index` above the code of a state; `number`: counts the text cells.
  */
 
@@ -75,11 +76,11 @@ export function cellsOf(model, look) {
     const runs = new Set([...look.edits.values()].map((edit) => edit.run));
     /** @type {Cell[]} */
     const cells = [];
-    const open = model.openRuns();
+    const without = [...model.runs.values()].filter((run) => isBranch(run));
     let isOutdated = false;
     for (const [i, state] of line.entries()) {
         if (state.parent !== null) {
-            const cell = ranCell(model, look, state, isOutdated, open);
+            const cell = ranCell(model, look, state, isOutdated, without);
             cells.push(...textCells(look, state, isOutdated));
             cells.push({ ...cell, key: key(cell.run?.draft ?? state.id, state.id) });
             isOutdated ||= cell.edit?.run != null;
@@ -97,7 +98,7 @@ export function cellsOf(model, look) {
                 kind: 'attempt',
                 key: key(run.exec_id, run.exec_id),
                 run,
-                beside: branchesBeside(model, look, look.here, run.exec_id, [...new Set([...open, run])]),
+                beside: branchesBeside(model, look, look.here, run.exec_id, [...new Set([...without, run])]),
                 isAsked: false,
             });
     }
@@ -136,10 +137,10 @@ const textCells = ({ textEdits, colourOf }, state, isOutdated) =>
  * @param {Look} look
  * @param {State} state
  * @param {boolean} isOutdated
- * @param {Run[]} open the runs that have not ended
+ * @param {Run[]} without see `isBranch`
  * @returns {Extract<Cell, {kind: 'ran'}>}
  */
-function ranCell(model, look, state, isOutdated, open) {
+function ranCell(model, look, state, isOutdated, without) {
     const run = model.runOf(state);
     const known = look.edits.get(state.id);
     const edit = known && look.pendingDeletion.has(known.run ?? '') ? { ...known, run: null } : known;
@@ -156,15 +157,23 @@ function ranCell(model, look, state, isOutdated, open) {
         run,
         edit,
         shown,
-        beside: branchesBeside(model, look, state.parent ?? '', state.id, open),
+        beside: branchesBeside(model, look, state.parent ?? '', state.id, without),
         isOutdated,
         isHere,
         isAsked,
+        isDeleted: state.living === 'deleted' || look.pendingDeletion.has(state.id),
         base: model.states.get(state.parent ?? ''),
         progress,
         colour: look.colourOf(state.id),
     };
 }
+
+/**
+ * Whether a run without a state is a branch of its own: while it is open, and after it has failed
+ * as one of several variants.
+ * @param {Run} run
+ */
+const isBranch = ({ state, status, variant }) => state === null && (!hasEnded(status) || variant === true);
 
 /**
  * The branches that begin at a state: those of its children, and those that have not left a state
@@ -181,7 +190,8 @@ function branchesBeside(model, look, on, own, runs) {
         state.id === own ||
         (state.living !== 'deleted' && !look.pendingDeletion.has(state.id) && !model.isRow(state));
     const isComing = (/** @type {Run} */ run) =>
-        run.exec_id === own || (run.state === null && model.baseOf(run) === on && !model.isRow(run));
+        run.exec_id === own ||
+        (model.baseOf(run) === on && !look.pendingDeletion.has(run.exec_id) && !model.isRow(run));
     const states = model.childrenOf(on).filter(isShown);
     const attempted = runs.filter(isComing);
     if (states.length + attempted.length < 2) return [];
@@ -393,6 +403,7 @@ export function renderInputs(cell) {
         state.label,
         state.living,
         cell.base?.living,
+        cell.isDeleted,
         cell.edit?.text,
         cell.isOutdated,
         cell.isHere,

@@ -299,10 +299,12 @@ export class OwnRuns {
      */
     #startAll(command, { codes, known, isFollowed } = NO_VARIANTS) {
         if (isFollowed) this.#started.set(command.exec_id, this.page.here);
-        for (const code of codes) this.#start({ ...command, exec_id: newId(), code });
-        if (isFollowed) this.#start(command);
+        const areVariants = codes.length + known > 0;
+        const first = areVariants ? { ...command, variant: true } : command;
+        for (const code of codes) this.#start({ ...first, exec_id: newId(), code });
+        if (isFollowed) this.#start(first);
         const count = codes.length + Number(isFollowed);
-        if (codes.length + known > 0) this.page.notify(WORDS.variantsRun(count, known), false);
+        if (areVariants) this.page.notify(WORDS.variantsRun(count, known), false);
     }
 
     /** @param {Extract<Command, {do: 'run'}>} command */

@@ -256,14 +256,15 @@ export class Model {
     }
 
     /**
-     * The number of non-empty drafts at the end of a state's lineage, without those that run: the
-     * graph shows their runs.
+     * The number of cells with code at the end of a state's lineage that have not run, without
+     * those that run: the graph shows their runs.
      * @param {string} state
      */
     waitingAt(state) {
         const isOpen = (/** @type {Run | undefined} */ run) => run !== undefined && !hasEnded(run.status);
         return this.draftsOn(state).filter(
             (draft) =>
+                draft.kind === 'code' &&
                 draft.source.trim() &&
                 this.childBelow(draft) === null &&
                 !isOpen(this.runs.get(this.runOfDraft.get(draft.id) ?? '')),

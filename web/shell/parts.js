@@ -18,6 +18,7 @@ export const PARTS = {
     markdown: () => import('../outputs/markdown.js'),
     markdownEditing: () => import('../editor/markdown-editing.js'),
     math: () => import('../outputs/formula-view.js'),
+    minimap: () => import('../graph/minimap.js'),
     nodeMenu: () => import('../graph/node-menu.js'),
     outline: () => import('../outline/outline-pane.js'),
     palette: () => import('../commands/palette.js'),

@@ -73,6 +73,7 @@ export type Command =
         timeout?: number | null;
         run_memory?: number | null;
         allow_stdin?: boolean;
+        variant?: boolean;
         replay?: boolean;
         on_error?: OnError;
         passing?: boolean;
@@ -460,6 +461,7 @@ export type Run = {
     draft: DraftId | null;
     exec_count?: number | null;
     imported_cell?: number | null;
+    variant?: boolean;
     outputs: Output[];
     widgets?: Record<string, WidgetModel> | null;
     error: RunError | null;

@@ -144,6 +144,8 @@ export const WORDS = Object.freeze({
     cellMenu: 'Cell actions',
     standHere: 'Go to this state',
     copyCode: 'Copy to a new draft',
+    editCopy: 'Edit a copy',
+    deletedCell: 'Deleted. The cells below keep their results.',
     label: 'Label…',
     labelAsk: 'Label this state',
     labelWhy: 'A short name, shown in the graph. Leave it empty to remove the label.',

@@ -78,7 +78,7 @@ export function deleteActions(state, page) {
  * @param {string} id
  * @returns {{states: string[], attempts: string[]} | null} null if nothing branches off
  */
-export function branchesBeside({ model, pendingDeletion }, id) {
+export function othersAtFork({ model, pendingDeletion }, id) {
     /** The first states of a branch that exist. @returns {string[]} @param {string} of */
     const firstsOf = (of) =>
         model.states.get(of)?.living === 'deleted' ? (model.children.get(of) ?? []).flatMap(firstsOf) : [of];
@@ -103,7 +103,7 @@ export function branchesBeside({ model, pendingDeletion }, id) {
  * @returns {import('../ui/menu.js').Action}
  */
 export function keepAction(page, id) {
-    const others = branchesBeside(page, id);
+    const others = othersAtFork(page, id);
     if (!others) return null;
     return {
         text: WORDS.keepBranch(others.states.length + others.attempts.length),
@@ -120,7 +120,7 @@ export function keepAction(page, id) {
  * @param {string} id
  */
 export function keepBranch(page, id) {
-    const others = branchesBeside(page, id);
+    const others = othersAtFork(page, id);
     if (!others) return page.notify(WORDS.noBranches, false);
     const count = others.states.length + others.attempts.length;
     return page.deletion.deleteBranches(others, { kept: id, said: WORDS.keptBranch(count) });

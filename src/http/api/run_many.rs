@@ -106,6 +106,7 @@ pub(crate) async fn run_many(
                 new_state_name: cell.new_state_name,
                 timeout,
                 run_memory,
+                variant: true,
                 replay,
                 on_error,
                 with_outputs: true,

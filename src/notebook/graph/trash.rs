@@ -276,11 +276,15 @@ impl Notebook {
     }
 
     /// Moves runs that `is_wanted` from the trash into the graph, if the graph has the state that
-    /// they left, or else what they ran against.
+    /// they left, or else what they ran against. A run comes after the run whose state it ran
+    /// against.
     fn take_runs(&mut self, is_wanted: impl Fn(&Run) -> bool) -> Vec<Run> {
-        let wanted = self.trash.runs.values().filter(|run| is_wanted(run)).map(|run| run.exec_id.clone());
+        let wanted = self.trash.runs.values().filter(|run| is_wanted(run));
+        let mut wanted: Vec<(usize, ExecId)> =
+            wanted.map(|run| (self.place_of_base(run), run.exec_id.clone())).collect();
+        wanted.sort_by_key(|(place, _)| *place);
         let mut taken = Vec::new();
-        for id in wanted.collect::<Vec<_>>() {
+        for (_, id) in wanted {
             let fits = self.trash.runs.get(&id).is_some_and(|run| match (&run.state, &run.on) {
                 (Some(state), _) | (None, Base::State(state)) => self.states.contains_key(state),
                 (None, Base::Run(earlier)) => self.runs.contains_key(earlier),
@@ -293,6 +297,17 @@ impl Notebook {
             }
         }
         taken
+    }
+
+    /// The index of the state that a deleted run ran against; the greatest number if it has none.
+    fn place_of_base(&self, run: &Run) -> usize {
+        let left_by = |run| self.runs.get(run).or_else(|| self.trash.runs.get(run))?.state.as_ref();
+        let base = match &run.on {
+            Base::State(state) => Some(state),
+            Base::Run(earlier) => left_by(earlier),
+            Base::Name(_) => None,
+        };
+        base.and_then(|state| self.states.get_index_of(state)).unwrap_or(usize::MAX)
     }
 
     /// Purges what has been in the trash for too long, and the oldest deletions if the trash is too

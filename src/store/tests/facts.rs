@@ -50,7 +50,7 @@ pub(super) fn new_state(id: &str, name: &str, parent: &StateId, run: Option<&Exe
 pub(super) fn new_run(id: &str, on: &StateId, code: &str) -> Run {
     let on = Base::State(on.clone());
     let asked = Asked { on: on.clone(), new_state_name: None };
-    Run::new(ExecId::new(id), on, code.into(), None, asked)
+    Run { variant: true, ..Run::new(ExecId::new(id), on, code.into(), None, asked) }
 }
 
 pub(super) fn bundle(text: &str) -> MimeBundle {

@@ -175,6 +175,7 @@ async fn run_variants(
     let specs: Vec<RunSpec> = variants
         .into_iter()
         .map(|code| RunSpec {
+            variant: true,
             replay: true,
             with_outputs: true,
             metric: metric.clone(),

@@ -2,7 +2,7 @@
 //! deletes the rows that a user does not keep.
 
 use super::deletion::{remove_for_good, take_out};
-use super::removal::{drop_attempt, forget_runs, lineage, move_away, publish_removed, trim_trash};
+use super::removal::{drop_attempt, lineage, move_away, publish_removed, take_attempt, trim_trash};
 use super::settle::{ask_run, settle};
 use crate::notebook::{Base, ExecId, Fact, Reply, Residency, Run, State, StateId, SweepId};
 use crate::problem::{Kind, Problem};
@@ -190,10 +190,8 @@ fn delete_rows(parts: &mut Parts, id: &SweepId, kept: Option<usize>) -> (Vec<Sta
         deleted.push(state);
     }
     for run in failed {
-        parts.held.end_of(&mut parts.core, &run);
-        runs.extend(parts.core.notebook.drop_attempt(&run, at).unwrap_or_default());
+        runs.extend(take_attempt(parts, &run, at).unwrap_or_default());
     }
-    forget_runs(parts, &runs);
     move_away(parts, &before, &gone);
     publish_removed(parts, gone, runs, Some(at));
     trim_trash(parts);

@@ -146,6 +146,7 @@ impl Runs {
         }
         let asked = Asked { on: spec.on.clone(), new_state_name: spec.new_state_name.clone() };
         let mut run = Run::new(exec_id.clone(), on.clone(), spec.code.clone(), spec.draft.clone(), asked);
+        run.variant = spec.variant;
         run.worker = (spec.place == Place::Workers).then(RunWorker::default);
         run.imported_cell = spec.draft.as_ref().and_then(|draft| core.notebook.imported_cell_of(draft));
         self.add(exec_id.clone(), Request::new(spec, ticket.into()));

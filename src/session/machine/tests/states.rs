@@ -924,7 +924,7 @@ fn what_was_deleted_returns_with_what_it_needs() {
             removed [s3 s2] [c b]
             answer 14: done
         restore s3
-            restored [s2 s3] [c b]
+            restored [s2 s3] [b c]
             answer 15: done
         initial Freezing
         └─ s1 (a) Freezing
@@ -948,7 +948,7 @@ fn what_was_deleted_returns_with_what_it_needs() {
             removed [s3 s2] [c b]
             answer 15: done
         restore s3
-            restored [s2 s3] [c b]
+            restored [s2 s3] [b c]
             answer 16: done
         restore s2
             restored [s2] []
@@ -977,7 +977,7 @@ fn what_was_deleted_returns_with_what_it_needs() {
             removed [s3 s2 s1] [c b d a]
             answer 15: done
         restore s2
-            restored [s1 s2] [b d a]
+            restored [s1 s2] [a b d]
             answer 16: done
         restore d
             answer 17: refused, not_found: restore "d": nothing in the trash has this id: it was restored, or deleted for good
@@ -1004,7 +1004,7 @@ fn what_was_deleted_returns_with_what_it_needs() {
             removed [s3 s2 s1] [c b a]
             answer 15: done
         restore d
-            restored [s1] [d a]
+            restored [s1] [a d]
             answer 16: done
         empty trash
             purged [s3 s2] [c b]
@@ -1047,7 +1047,7 @@ fn what_was_deleted_returns_with_what_it_needs() {
             removed [s3 s2] [c b d]
             answer 14: done
         restore d
-            restored [s2 s3] [c b d]
+            restored [s2 s3] [b d c]
             answer 15: done
         delete branches s9,s2 d
             removed [s3 s2] [c b d]
