@@ -129,7 +129,7 @@ test(
         await avatar(other, 'Ada Lovelace is at cell 1').click();
         await ran(1, other);
         await other.locator('.following', { hasText: 'Following Ada Lovelace' }).waitFor();
-        await avatar(page, 'Guest 1 is at cell 1, following you').waitFor();
+        await avatar(page, /^Guest 1 is at cell 1, .*, following you/).waitFor();
         await page.locator('.row').nth(3).click();
         await ran(3, other);
         for (const nth of [0, 2]) {
@@ -324,6 +324,38 @@ test('when two people type at the same place, the words of both stay whole', nig
     assert.deepEqual([...text].sort(), [...`# ${words.join('')}`].sort());
     for (const word of words) assert.ok(text.includes(word), text);
 });
+
+testOnOwnServer(
+    'a state has one name: in the graph, tabs, Next, Compare, the table, a share link and presence',
+    async () => {
+        await run('data = [3, 1, 2]');
+        await ran(1);
+        for (const kind of ['min', 'max']) {
+            await page.locator('.row').nth(1).click();
+            await ran(1);
+            await run(`result = ${kind}(data)`);
+            await ran(2);
+        }
+        const name = 'result = max(data)';
+        const isNamed = (selector) => page.locator(selector, { hasText: name }).first().waitFor();
+        await isNamed('.row[data-here] .what');
+        await isNamed('.branch-tab[aria-selected="true"]');
+        const guest = await guestBy('view');
+        await guest.locator('.row', { hasText: name }).click();
+        await avatar(page, `is at cell 2, “${name}”`).waitFor();
+        await page.getByRole('button', { name: 'Share' }).click();
+        await page.getByText(`The link opens at cell 2, “${name}”.`).waitFor();
+        await page.keyboard.press('Escape');
+        await page.getByRole('button', { name: 'Compare', exact: true }).click();
+        await isNamed('.side-card[data-side="b"] .card-code');
+        await page.keyboard.press('Escape');
+        await page.getByRole('button', { name: 'Table of branches' }).click();
+        await isNamed('.branch-name');
+        await page.keyboard.press('Escape');
+        await page.locator('.row').nth(1).click();
+        await isNamed('.after button');
+    },
+);
 
 testOnOwnServer('a link can be created, copied, used and revoked; its users then lose access', async () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -623,8 +655,13 @@ test(
         await list.getByText('2 states').waitFor();
         await shot(page, 'deleted-states');
         await list.getByRole('button', { name: /^Restore 2 states/ }).click();
-        await ran(3);
+        // The dialog stays, for another restore, and so does the page.
+        await list.getByText('Restored.').waitFor();
+        await ran(1);
         assert.equal((await rows()).length, 4);
+        await list.getByRole('button', { name: /^Go to 2 states/ }).click();
+        await list.waitFor({ state: 'detached' });
+        await ran(3);
     },
 );
 

@@ -7,12 +7,12 @@ import {
     compareOutputs,
     compareVariables,
     MOST_LINES,
-    nameBeside,
     valueText,
 } from '../../web/compare/differences.js';
 import { addressOf, Comparison, statesIn } from '../../web/compare/comparison.js';
 import { codeRows, outputRows, variableRows } from '../../web/compare/many-differences.js';
 import { comparedNames } from '../../web/compare/state-names.js';
+import { Branches } from '../../web/graph/branches.js';
 import { fullName } from '../../web/graph/node-names.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
@@ -467,12 +467,6 @@ test('when one of its states is deleted, a comparison closes with a notice', () 
     assert.match(page.notice.text, /was deleted/);
 });
 
-test('a compared state is named by its first line that differs from the other', () => {
-    assert.equal(nameBeside('# Fit\na = 1', '# Plot\na = 1'), '# Fit');
-    assert.equal(nameBeside('# Fit\na = 1\nb = 3', '# Fit\na = 1\nb = 2'), 'b = 3');
-    assert.equal(nameBeside('# Fit\na = 1', '# Fit\na = 1\nb = 2'), '# Fit');
-});
-
 test('states join and leave a comparison, and a deleted one leaves it', () => {
     const { page, addresses } = open('a2');
     page.compare('a1', 'b1', 'a1', 'b3');
@@ -575,7 +569,8 @@ test('outputs that are equal name the first column that has them', () => {
 
 test('compared states always have different names', () => {
     const model = modelOf(...THREE, ['d1', 'load', 'score(model)'], ['d2', 'load', 'score(model)']);
-    const names = (...ids) => comparedNames(model, statesOf(model, ...ids)).map(fullName);
+    const branches = new Branches();
+    const names = (...ids) => comparedNames({ model, branches }, statesOf(model, ...ids)).map(fullName);
     assert.deepEqual(names('a1', 'b1'), ['df = df.dropna()', 'df = df.fillna(0)']);
     assert.deepEqual(
         names('a2', 'b2', 'a3'),

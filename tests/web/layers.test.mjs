@@ -39,7 +39,7 @@ const PURE = {
     example: ['example-cells', 'guide'],
     files: ['files', 'file-browser'],
     find: ['matches'],
-    graph: ['branch-colours', 'folding', 'layout', 'map-dots', 'node-names', 'node-search', 'nodes', 'scene'],
+    graph: ['branches', 'folding', 'layout', 'map-dots', 'node-names', 'node-search', 'nodes', 'scene'],
     lint: ['caret', 'problems'],
     notebook: [
         'cell-list',

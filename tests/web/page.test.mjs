@@ -7,7 +7,7 @@ import { cellName, editorName } from '../../web/cell/cell-name.js';
 import { runOf } from '../../web/notebook/cell-list.js';
 import { CellOperations } from '../../web/cell/cell-operations.js';
 import { Model } from '../../web/shell/model.js';
-import { BranchColours } from '../../web/graph/branch-colours.js';
+import { Branches } from '../../web/graph/branches.js';
 import { runVariants } from '../../web/variants/run-variants.js';
 import { Page } from '../../web/notebook/page.js';
 import { gist } from '../../web/outputs/output-summary.js';
@@ -115,7 +115,7 @@ function succeed(page, { exec_id, draft: id = null }, on, name, moved = []) {
     page.onEvent({ event: 'run_ended', exec_id, status: 'ok', error: null, duration_ms: 2, state: name });
 }
 
-test('a warning is shown at the cell where it begins, and at the current cell', () => {
+test('a warning is shown once, at the cell where it begins', () => {
     const { page } = open({ states: ['a', 'b', 'c', 'd'] });
     const warn = (id, parent, ...warnings) =>
         page.onEvent({ event: 'state_changed', state: state(id, parent, { warnings }) });
@@ -128,9 +128,9 @@ test('a warning is shown at the cell where it begins, and at the current cell', 
             .filter((cell) => cell.kind === 'ran')
             .map((cell) => cell.warnings.join());
     page.goTo('d');
-    assert.deepEqual(told(), ['', 'a thread', 'a socket', 'a thread,a socket']);
+    assert.deepEqual(told(), ['', 'a thread', 'a socket', '']);
     page.goTo('c');
-    assert.deepEqual(told(), ['', 'a thread', 'a thread,a socket']);
+    assert.deepEqual(told(), ['', 'a thread', 'a socket']);
 });
 
 test('without an address the page opens the newest state', () => {
@@ -342,12 +342,12 @@ test('variants of a cell that ran replace it, each with the cells below as draft
 test('a branch has the same colour after others were deleted and the page was loaded again', () => {
     const { page, tab } = open({ states: ['a'] });
     for (const name of ['b', 'c', 'd']) succeed(page, { exec_id: `run-${name}` }, 'a', name);
-    const colour = page.branchColours.of(page.model, 'd');
+    const colour = page.branches.colourOf(page.model, 'd');
     page.onEvent({ event: 'removed', states: ['c'], runs: ['run-c'], deleted_at: 1 });
-    assert.equal(page.branchColours.of(page.model, 'd'), colour);
-    const later = new BranchColours(tab.get('branchColours'));
-    assert.equal(later.of(page.model, 'd'), colour);
-    assert.notEqual(new BranchColours().of(page.model, 'd'), colour);
+    assert.equal(page.branches.colourOf(page.model, 'd'), colour);
+    const later = new Branches(tab.get('branchColours'));
+    assert.equal(later.colourOf(page.model, 'd'), colour);
+    assert.notEqual(new Branches().colourOf(page.model, 'd'), colour);
 });
 
 test('a variant that has run at the state is not run again', () => {

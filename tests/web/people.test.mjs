@@ -6,6 +6,7 @@ import { countBelow, subtreeOf, UNDO_MS } from '../../web/notebook/state-deletio
 import { othersAtFork, deleteActions, keepAction, keepBranch } from '../../web/trash/deletions.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
+import { Branches } from '../../web/graph/branches.js';
 import { COLOURS, initialsOf, others, positionText } from '../../web/presence/presence.js';
 import { OwnTabs } from '../../web/presence/own-tabs.js';
 import { isThisMachine, linkOrigin, waysIn } from '../../web/share/reach.js';
@@ -274,16 +275,17 @@ test('others are shown by name, or as guests with the same numbers on every page
     assert.equal(new Set(others(many, null).map(({ colour }) => colour)).size, COLOURS);
 });
 
-test('a person’s current state is named by label or cell number', () => {
+test('a person’s current state is named by its label, or by its number and its name in the graph', () => {
     const model = new Model();
     model.load(
         snapshot({
             states: [root, state('a', 'initial', { exec_count: 3 }), state('b', 'a', { label: 'clean' })],
+            runs: [run('run-a', 'initial', { code: 'import re\nx = 1', state: 'a' })],
         }),
     );
     assert.deepEqual(
-        ['initial', 'a', 'b', 'gone'].map((id) => positionText(model, id)),
-        ['the start', 'cell 3', 'clean', 'the start'],
+        ['initial', 'a', 'b', 'gone'].map((id) => positionText({ model, branches: new Branches() }, id)),
+        ['the start', 'cell 3, “import re”', 'clean', 'the start'],
     );
 });
 

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BranchColours } from '../../web/graph/branch-colours.js';
+import { Branches } from '../../web/graph/branches.js';
 import { nodesOf } from '../../web/graph/nodes.js';
 import { Scene } from '../../web/graph/scene.js';
 import { treeOf } from '../../web/graph/layout.js';
@@ -191,9 +191,9 @@ test('a short sweep is unfolded; folding and unfolding move no other lane', () =
     assert.deepEqual(lanes().get('at s.1'), before.get('at s.1'), 'a single row has its usual place');
     scene.close(scene.nodes.get('sweep s'), false);
     assert.deepEqual(lanes(), before);
-    const colours = new BranchColours();
+    const branches = new Branches();
     for (const [id, [, colour]] of before)
-        if (id !== 'sweep s') assert.equal(colours.of(growing.model, id), colour, id);
+        if (id !== 'sweep s') assert.equal(branches.colourOf(growing.model, id), colour, id);
 });
 
 test('the cells of rungs continue their row', () => {

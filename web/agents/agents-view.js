@@ -24,7 +24,7 @@ function Agent({ page, one }) {
     const actions = () => [
         {
             text: follows ? WORDS.unfollow : WORDS.follow,
-            hint: positionText(page.model, one.state),
+            hint: positionText(page, one.state),
             act: () => page.following.toggle(one.id),
         },
         page.mayRun && {
@@ -35,7 +35,7 @@ function Agent({ page, one }) {
         },
     ];
     return html`<div class="agent" data-colour=${one.colour} data-stopped=${isStopped ? '' : null}>
-        <${Menu} label=${WORDS.label(one.called, positionText(page.model, one.state), isStopped)}
+        <${Menu} label=${WORDS.label(one.called, positionText(page, one.state), isStopped)}
             alignEnd actions=${actions} face=${WORDS.face(one.called, isStopped)} /></div>`;
 }
 

@@ -215,7 +215,7 @@ class Branches extends Component {
     /** @param {BranchesProps} props @param {BranchesState} state */
     render({ page, done }, { columns, order, chosen, text }) {
         this.rev = page.model.marksRev;
-        this.rows = branchRows(page.model, pickedStates(page), page.branchColours.given);
+        this.rows = branchRows(page.model, pickedStates(page), page.branches.given);
         const rows = this.#sorted({ columns, order });
         const best = bestStates(this.rows, this.values, order);
         const onDisk = columns.length

@@ -6,7 +6,7 @@ import { html } from '../vendor/preact.js';
 import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
 import { showBranches } from '../compare/compare-commands.js';
 import { Name } from '../graph/name-view.js';
-import { fullName, siblingNames } from '../graph/node-names.js';
+import { fullName, numbered } from '../graph/node-names.js';
 import { keepInPlace } from '../notebook/steady-pointer.js';
 import { WORDS } from '../shell/words.js';
 
@@ -30,7 +30,7 @@ export function BranchTabs({ cell, controller, mayRun }) {
     const { at, on, own } = placeOf(page, cell);
     const first = Math.max(0, Math.min(own - Math.floor(SHOWN / 2), beside.length - SHOWN));
     const shown = beside.slice(first, first + SHOWN);
-    const names = siblingNames(beside.map(({ label, run }) => ({ label, code: run?.code ?? '' })));
+    const names = numbered(beside.map(({ id }) => page.nameOf(id)));
     const more = beside.length - shown.length;
     const states = beside.filter(({ state }) => state);
     const compare = () => {
@@ -45,8 +45,8 @@ export function BranchTabs({ cell, controller, mayRun }) {
         stepBeside(controller, cell, step)?.focus({ preventScroll: true });
     };
     return html`<div class="branch-tabs" data-on=${on}>
-        <div role="tablist" aria-label=${WORDS.besideHere} onKeyDown=${onKey} ref=${watchOwn}>${shown.map(
-            (one, i) => {
+        <div role="tablist" aria-label=${WORDS.besideHere} style=${{ '--tabs': shown.length }}
+            onKeyDown=${onKey} ref=${watchOwn}>${shown.map((one, i) => {
                 const told = names[first + i] ?? { name: '' };
                 const name = fullName(told);
                 const isOwn = one.id === at;
@@ -62,8 +62,7 @@ export function BranchTabs({ cell, controller, mayRun }) {
                         ? html`<span class="failed">${WORDS.nodeStatus[one.run.status]}</span>`
                         : null
                 }</button>`;
-            },
-        )}</div>
+            })}</div>
         ${
             more > 0 &&
             html`<button type="button" class="text-button" title=${WORDS.moreBesideHint}

@@ -191,9 +191,10 @@ export class Cell extends Component {
                 data-deleted=${cell.kind === 'ran' && cell.isDeleted ? '' : null}>
                 ${mayRun && html`<${InsertHere} cell=${cell} controller=${controller} />`}
                 <div class="rail">
-                    <span class="count" aria-hidden="true">${
-                        isText(cell) ? `T${numberOf(cell)}` : cell.kind === 'ran' && cell.state.exec_count
-                    }</span>
+                    <span class="count" aria-hidden="true"
+                        data-long=${cell.kind === 'ran' && cell.state.exec_count > 999 ? '' : null}>${
+                            isText(cell) ? `T${numberOf(cell)}` : cell.kind === 'ran' && cell.state.exec_count
+                        }</span>
                     <span class="node" aria-hidden="true"></span>
                     ${section && section.count > 0 && html`<${SectionTwist} section=${section} controller=${controller} />`}
                     ${

@@ -2,7 +2,7 @@
 // The view that compares the code, variables and outputs of states. Replaces the cells. Two states
 // are compared line by line; many-view.js shows the sections of more.
 
-import { compareCells, compareOutputs, compareVariables, MOST_LINES, nameOf } from './differences.js';
+import { compareCells, compareOutputs, compareVariables, MOST_LINES } from './differences.js';
 import { Component, html } from '../vendor/preact.js';
 import { COMPARE_WORDS as SAY } from './compare-words.js';
 import { ComparedState, whyNoVariables } from './compared-state.js';
@@ -66,7 +66,7 @@ export class Compare extends Component {
         const [a, b] = states;
         if (!a || !b) return null;
         const isPair = states.length === 2;
-        const names = comparedNames(page.model, states);
+        const names = comparedNames(page, states);
         return html`
             <main class="compare" aria-label=${SAY.title(states.length)} data-many=${isPair ? null : ''}
                 onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
@@ -143,14 +143,14 @@ function CodeSection({ page, ancestor, shared, cells }) {
         <section>
             <h3>${SAY.code}</h3>
             <p class="hint">
-                ${ancestor && SAY.shared(shared, nameOf(page.model, ancestor))} ${
+                ${ancestor && SAY.shared(shared, fullName(page.nameOf(ancestor.id)))} ${
                     differing.length === 0 && SAY.sameLine
                 }</p>
             ${folded(cells).map((cell) =>
                 Array.isArray(cell)
                     ? html`<p class="hint equal-cells">
                 ${SAY.equalCells(cell.length)}: ${cell
-                    .map((one) => nameOf(page.model, one.b))
+                    .map((one) => fullName(page.nameOf(one.b.id)))
                     .join(' · ')}</p>`
                     : html`<${CellDiff} cell=${cell} />`,
             )}

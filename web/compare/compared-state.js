@@ -24,7 +24,7 @@ export function ComparedState({ page, at, state, told, side }) {
     const letter = letterOf(at);
     return html`
         <div class="side-card" data-side=${side} role="group" aria-label=${SAY.stateName(letter)}
-            data-branch=${page.branchColours.of(page.model, state.id)}>
+            data-branch=${page.branches.colourOf(page.model, state.id)}>
             <span class="letter" aria-hidden="true">${letter}</span>
             <div class="card-what">
                 <span class=${state.label ? 'card-name' : 'card-name card-code'} title=${fullName(told)}><${Name} ...${told} /></span>

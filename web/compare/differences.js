@@ -2,7 +2,6 @@
 // Finds the differences between the cells, variables and outputs of two states, as lists for
 // compare-view.js. Pure.
 
-import { COMPARE_WORDS } from './compare-words.js';
 import { difference, grouped, numberOf, shortly } from '../text/number.js';
 import { diff, diffLines, itemAt, likeness } from '../text/diff.js';
 import { firstLine } from '../text/format.js';
@@ -84,21 +83,6 @@ export function align(model, a, b) {
     }
     flush();
     return cells;
-}
-
-/**
- * A short name for a cell's code: its first line. If the other code has the same first line, the
- * name is the first line that differs.
- * @param {string} code
- * @param {string} other the code from which the name must differ
- */
-export function nameBeside(code, other) {
-    const name = firstLine(code);
-    if (code === other || name !== firstLine(other)) return name;
-    const line = diffLines(other, code).find(
-        ({ sign, parts }) => sign === '+' && parts.some(({ text }) => text.trim()),
-    );
-    return line ? firstLine(line.parts.map(({ text }) => text).join('')) || name : name;
 }
 
 /**
@@ -407,22 +391,6 @@ function columnEquality(a, b, areAsLong) {
 /** @param {Column | undefined} from @param {Column | undefined} to */
 const columnFacts = (from, to) =>
     factsOf([['dtype', from?.dtype, to?.dtype], ...statsOf(from ?? {}, to ?? {})]);
-
-/**
- * The name of a state in a comparison: its label, or a line of its code.
- * @param {Model} model
- * @param {State} state
- * @param {State} [other] the state from which the name should differ
- */
-export function nameOf(model, state, other) {
-    const code = (/** @type {State | undefined} */ of) => (of && model.runOf(of)?.code) ?? '';
-    return (
-        state.label ??
-        (state.parent === null
-            ? COMPARE_WORDS.start
-            : nameBeside(code(state), code(other)) || COMPARE_WORDS.cell(state.exec_count))
-    );
-}
 
 /**
  * The text of a variable for a diff: the unescaped content of a string with several lines,

@@ -10,7 +10,6 @@ import { whyNoVariables } from './compared-state.js';
 import { codeRows, outputRows, variableRows } from './many-differences.js';
 import { EqualScale } from './outputs-side-by-side.js';
 import { Outputs } from '../outputs/outputs.js';
-import { comparedNames } from './state-names.js';
 import { fullName } from '../graph/node-names.js';
 import { Folded } from './variable-differences.js';
 
@@ -40,7 +39,7 @@ export function manySections(page, controller, states, known) {
  * @param {{page: Page, state: State, at: number, title?: any, children?: any}} props
  */
 const Column = ({ page, state, at, title, children }) => html`
-    <div class="many-cell" data-branch=${page.branchColours.of(page.model, state.id)} role="group"
+    <div class="many-cell" data-branch=${page.branches.colourOf(page.model, state.id)} role="group"
         aria-label=${SAY.stateName(letterOf(at))}>
         <div class="many-head"><span class="letter" aria-hidden="true">${letterOf(at)}</span>${title}</div>
         ${children}</div>`;
@@ -55,7 +54,7 @@ function ManyCode({ page, states, code: { ancestor, shared, rows } }) {
     const equal = rows.length - differing.length;
     return html`<section>
         <h3>${SAY.code}</h3>
-        <p class="hint">${ancestor && SAY.sharedByAll(shared, fullName(comparedNames(page.model, [ancestor])[0] ?? { name: '' }))} ${
+        <p class="hint">${ancestor && SAY.sharedByAll(shared, fullName(page.nameOf(ancestor.id)))} ${
             equal > 0 && `${SAY.equalCells(equal)}.`
         } ${differing.length === 0 && SAY.sameLine}</p>
         ${differing.map(

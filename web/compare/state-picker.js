@@ -4,7 +4,7 @@
 import { Component, html } from '../vendor/preact.js';
 import { COMPARE_WORDS as SAY } from './compare-words.js';
 import { WORDS } from '../shell/words.js';
-import { nameOf } from './differences.js';
+import { fullName } from '../graph/node-names.js';
 import { show } from '../ui/dialog.js';
 
 /** @typedef {import('../notebook/page.js').Page} Page */
@@ -66,7 +66,7 @@ class StatePicker extends Component {
                 (state) =>
                     !without.includes(state.id) &&
                     [
-                        nameOf(page.model, state),
+                        fullName(page.nameOf(state.id)),
                         page.model.runOf(state)?.code ?? '',
                         SAY.cell(state.exec_count),
                     ].some((text) => text.toLowerCase().includes(wanted)),
@@ -95,7 +95,7 @@ class StatePicker extends Component {
             <div class="state-picker"
                 ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}
                 onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
-                <h2>${title ?? SAY.pick(nameOf(page.model, than))}</h2>
+                <h2>${title ?? SAY.pick(fullName(page.nameOf(than.id)))}</h2>
                 <input class="field" type="search" autofocus aria-label=${SAY.pickHint}
                     placeholder=${SAY.pickHint} value=${this.state.text}
                     onInput=${(/** @type {any} */ event) => this.setState({ text: event.target.value })} />
@@ -104,7 +104,7 @@ class StatePicker extends Component {
                     <button onClick=${() => done(state.id)}><span class="state-number">
                         ${state.parent !== null && state.exec_count}</span>
                         <span class=${state.label ? 'state-name' : 'state-name card-code'}>
-                            ${nameOf(page.model, state, than)}</span></button>
+                            ${fullName(page.nameOf(state.id))}</span></button>
                 </li>`,
                 )}</ul>
                 <p class="hint" role="status">

@@ -33,6 +33,8 @@ export const GRAPH_WORDS = Object.freeze({
     waiting: (/** @type {number} */ n) => (n === 1 ? '1 unrun cell' : `${n} unrun cells`),
     compared: (/** @type {string} */ letter) => `compared as ${letter}`,
     warned: 'has a warning',
+    warnedAbove: (/** @type {number} */ n) =>
+        n === 1 ? 'A warning of an earlier cell also holds.' : `${n} warnings of earlier cells also hold.`,
     standsHere: (/** @type {string} */ names) => `here: ${names}`,
     // The card
     about: (/** @type {string} */ name) => `Details of ${name}`,

@@ -73,7 +73,7 @@ export class Graph extends Component {
         opened: this.props.page.host.recall('graphOpened') ?? [],
         closed: this.props.page.host.recall('graphClosed') ?? [],
         sweeps: this.props.page.host.recall('graphSweeps') ?? [],
-        given: this.props.page.branchColours.given,
+        given: this.props.page.branches.given,
     });
     hover = new HoverTracker({
         show: (row) => this.showCard(row),
@@ -528,9 +528,9 @@ export class Graph extends Component {
             ${
                 this.box &&
                 widthOf(this.scene.lanes) > this.box.clientWidth &&
-                html`<${LazyPart} of="minimap" view=${minimap} page=${page} onFailed=${() => {}}
-                rows=${rows} lanes=${this.scene.lanes} at=${this.scene.rowAt(page.attempt ?? page.here)}
-                box=${this.box} />`
+                html`<div class="minimap-room"><${LazyPart} of="minimap" view=${minimap} page=${page}
+                onFailed=${() => {}} rows=${rows} lanes=${this.scene.lanes}
+                at=${this.scene.rowAt(page.attempt ?? page.here)} box=${this.box} /></div>`
             }
             <span class="visually-hidden" role="status">${this.announced}</span>
             ${card && this.#card(card)}

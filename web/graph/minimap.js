@@ -1,6 +1,6 @@
 // @ts-check
-// A small map of a graph that is wider than its pane: all rows as dots, the current state, and a
-// frame around what the pane shows. A press or a drag moves the pane there.
+// A map below a graph that is wider than its pane: all rows as dots, the current state, and a frame
+// around what the pane shows. A press or a drag moves the pane there.
 
 import { Component, html } from '../vendor/preact.js';
 import { ROW, laneX, widthOf } from './geometry.js';
@@ -12,14 +12,15 @@ import { mapOf } from './map-dots.js';
  *   of the current state; `box`: the element that scrolls
  */
 
-/** The size of the map, in px; see minimap.css. */
-const WIDTH = 96;
-const HEIGHT = 72;
+/** The height of the map, in px; see minimap.css. */
+const HEIGHT = 56;
 
 /** @extends {Component<MinimapProps, {}>} */
 export class Minimap extends Component {
     /** @type {HTMLElement | null} */
     frame = null;
+    /** The width of the map that is drawn, in px. */
+    width = 0;
 
     componentDidMount() {
         this.props.box.addEventListener('scroll', this.show, { passive: true });
@@ -51,6 +52,7 @@ export class Minimap extends Component {
     /** Moves the frame to what the pane shows. */
     show = () => {
         const { box } = this.props;
+        if (box.clientWidth !== this.width) this.forceUpdate();
         const [width = 1, height = 1] = this.#size;
         if (!this.frame) return;
         this.frame.style.left = `${(box.scrollLeft / width) * 100}%`;
@@ -72,9 +74,10 @@ export class Minimap extends Component {
     }
 
     /** @param {MinimapProps} props */
-    render({ rows, at }) {
+    render({ rows, at, box }) {
         const [width = 1, height = 1] = this.#size;
-        const scale = { x: WIDTH / width, y: HEIGHT / height };
+        this.width = box.clientWidth;
+        const scale = { x: this.width / width, y: HEIGHT / height };
         const dots = mapOf(rows, (row) => [
             laneX(row.place.lane) * scale.x,
             (row.place.row + 0.5) * ROW * scale.y,
@@ -82,7 +85,7 @@ export class Minimap extends Component {
         const own = rows[at];
         const go = (/** @type {PointerEvent} */ event) => this.#go(event);
         return html`<div class="minimap" aria-hidden="true" onPointerDown=${go} onPointerMove=${go}>
-            <svg viewBox=${`0 0 ${WIDTH} ${HEIGHT}`}>
+            <svg viewBox=${`0 0 ${this.width} ${HEIGHT}`} preserveAspectRatio="none">
                 ${dots.map((d, colour) => html`<path key=${colour} data-branch=${colour} d=${d} />`)}
                 ${
                     own &&

@@ -6,6 +6,8 @@ import { firstLine } from '../text/format.js';
 
 /** The names of siblings omit shared leading characters if there are more than this number. */
 const ALIKE = 12;
+/** At most so many shared leading characters are part of the name itself, and not of its lead. */
+const SHORT = 2;
 const LONGEST = 120;
 /**
  * The number of siblings that are compared with each other. Later siblings are compared only with
@@ -23,7 +25,7 @@ const COMPARED = 24;
 /** Names nodes one by one. Adding a node may change the names of its siblings. */
 export class Names {
     constructor() {
-        /** Groups of siblings whose code begins with the same text. @type {Map<string, Named[]>} */
+        /** Groups of siblings whose code begins with the same word. @type {Map<string, Named[]>} */
         this.alike = new Map();
     }
 
@@ -32,7 +34,7 @@ export class Names {
         node.name = firstLine(node.run?.code ?? '');
         node.lead = '';
         if (!node.run) return;
-        const key = `${node.from}\n${node.name.slice(0, ALIKE)}`;
+        const key = `${node.from}\n${node.name.match(/^\W*\w{0,12}/)?.[0]}`;
         const group = this.alike.get(key);
         if (!group) {
             this.alike.set(key, [node]);
@@ -52,7 +54,8 @@ export class Names {
 }
 
 /** The part of a name that follows its lead. @param {Pick<Named, 'name' | 'lead'>} node */
-export const tailOf = ({ name, lead }) => (lead ? name.replace(/^… /, '') : name);
+export const tailOf = ({ name, lead }) =>
+    !lead ? name : name.startsWith(lead) ? name.slice(lead.length) : name.replace(/^… /, '');
 
 /** The name of a node with the text before it. @param {Pick<Named, 'name' | 'lead'>} node */
 export const fullName = (node) => (node.lead ?? '') + tailOf(node);
@@ -78,10 +81,11 @@ export const alikeIn = (names, i) => names.flatMap((one, at) => (one === names[i
 /**
  * Names that tell siblings apart: their labels, else their codes, else their numbers.
  * @param {{label: string | null, code: string}[]} siblings
- * @returns {Told[]}
  */
-export function siblingNames(siblings) {
-    const told = plainNames(siblings);
+export const siblingNames = (siblings) => numbered(plainNames(siblings));
+
+/** Adds numbers to names that are equal. @param {Told[]} told */
+export function numbered(told) {
     const full = told.map(fullName);
     return told.map(({ name, lead }, i) => {
         const alike = alikeIn(full, i);
@@ -143,8 +147,8 @@ function tell(all, some, from, told) {
  * @returns {Told}
  */
 function toldBy(line, same) {
-    if (same <= ALIKE || !line) return { name: line.slice(0, LONGEST), lead: '' };
     const begun = line.slice(0, same);
+    if (same <= ALIKE) return { name: line.slice(0, LONGEST), lead: same > SHORT ? begun : '' };
     return {
         name: `… ${line.slice(same)}`.slice(0, LONGEST),
         lead: begun

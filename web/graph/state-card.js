@@ -105,6 +105,8 @@ export class StateCard extends Component {
     render({ row, people, context, close, onIn, onOut }) {
         const { state, run, sweep } = row.node;
         const name = titleOf(row);
+        const own = state ? context.page.model.newWarnings(state) : [];
+        const above = (state?.warnings.length ?? 0) - own.length;
         const picture = run && pictureOf(run.outputs);
         const done = availableActions(shortActionsOf(context, row.node));
         return html`
@@ -157,10 +159,11 @@ export class StateCard extends Component {
                         html`<p class="soft">
                         ${residencyParts(state).join(' · ')}</p>`
                     }
-                    ${state?.warnings.map(
+                    ${own.map(
                         (text) => html`<p class="warning"><${WarningIcon} /><span>
                         ${text}</span></p>`,
                     )}
+                    ${above > 0 && html`<p class="soft">${GRAPH_WORDS.warnedAbove(above)}</p>`}
                     ${
                         people.length > 0 &&
                         html`<p class="soft">

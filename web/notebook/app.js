@@ -3,7 +3,7 @@
 
 import { SAVE_WORDS } from './save-words.js';
 import { Name } from '../graph/name-view.js';
-import { siblingNames } from '../graph/node-names.js';
+import { numbered } from '../graph/node-names.js';
 import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
 import { renderInputs, runOf, textOf } from './cell-list.js';
@@ -430,9 +430,7 @@ function After({ page, controller, onExample }) {
                 child.living !== 'deleted' && !page.pendingDeletion.has(child.id) && !page.model.isRow(child),
         );
     const sweeps = [...page.model.sweeps.values()].filter(({ at }) => at === state.id);
-    const names = siblingNames(
-        next.map((child) => ({ label: child.label, code: page.model.runOf(child)?.code ?? '' })),
-    );
+    const names = numbered(next.map(({ id }) => page.nameOf(id)));
     return html`
         <div class="after">
             ${state.living === 'deleted' && html`<p class="hint">${WORDS.deletedState}</p>`}

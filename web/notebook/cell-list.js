@@ -148,11 +148,10 @@ function ranCell(model, look, state, isOutdated, without) {
     // Requested to run again, but not confirmed by the server.
     const isAsked = edit?.run != null && !model.runs.has(edit.run);
     const [isHere, progress] = [state.id === look.here, look.progressOf(state.id)];
-    const warnings = isHere ? state.warnings : model.newWarnings(state);
     return {
         kind: 'ran',
         key: state.id,
-        warnings,
+        warnings: model.newWarnings(state),
         state,
         run,
         edit,

@@ -4,7 +4,7 @@
 // Turns user actions into commands and reacts to events; knows no DOM. The model holds what the
 // server knows; the page holds what this tab shows.
 
-import { BranchColours } from '../graph/branch-colours.js';
+import { Branches } from '../graph/branches.js';
 import { Comparison } from '../compare/comparison.js';
 import { Deletion } from './state-deletion.js';
 import { Drafts } from './drafts.js';
@@ -113,7 +113,7 @@ export class Page {
         this.completions = new RunCompletionBuffer();
         this.announcements = new RunAnnouncements((text) => host.announce?.(text));
         this.comparison = new Comparison(this, host);
-        this.branchColours = new BranchColours(host.recall('branchColours') ?? []);
+        this.branches = new Branches(host.recall('branchColours') ?? []);
         /**
          * The mounted widgets.
          * @type {Set<{onEvent: (event: Event) => void, onMoved: () => void}>}
@@ -185,7 +185,7 @@ export class Page {
             otherBranches: this.otherBranches,
             mayType: this.scope !== 'view',
             progressOf: (state) => this.checkpoints.progressOf(state),
-            colourOf: (state) => this.branchColours.of(this.model, state),
+            colourOf: (state) => this.branches.colourOf(this.model, state),
             draftsOn: (state, before) => this.drafts.on(state, before),
         });
     }
@@ -248,7 +248,7 @@ export class Page {
         if (event.event === 'removed')
             for (const edit of this.edits.values()) if (event.runs.includes(edit.run ?? '')) edit.run = null;
         if (event.event === 'removed') {
-            this.branchColours.isKept = true;
+            this.branches.isKept = true;
             this.saveTabState();
         }
         if (event.event === 'removed' && this.attempt && event.runs.includes(this.attempt))
@@ -481,6 +481,9 @@ export class Page {
 
     // The graph
 
+    /** The name of a state, or of a run without one; see branches.js. @param {string} id */
+    nameOf = (id) => this.branches.nameOf(this.model, id);
+
     /** @param {string} state @param {string} label */
     async label(state, label) {
         this.reportRefusal(await this.host.send({ do: 'label', state, label: label.trim() || null }));
@@ -534,6 +537,6 @@ export class Page {
         this.host.remember('edits', [...this.edits]);
         this.host.remember('texts', [...this.textEdits]);
         this.host.remember('mine', this.ownRuns.kept);
-        this.host.remember('branchColours', this.branchColours.kept);
+        this.host.remember('branchColours', this.branches.kept);
     }
 }

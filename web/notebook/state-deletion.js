@@ -124,11 +124,15 @@ export class Deletion {
      * @returns {'' | null} null if it is there already
      */
     undoOf(id) {
+        const isPending = this.pendingIds.has(id);
+        if (this.pending && isPending) {
+            this.undo();
+            return '';
+        }
         const { model } = this.page;
         const state = model.states.get(id);
-        const isThere = state ? state.living !== 'deleted' : model.runs.has(id);
-        if (isThere && !this.pendingIds.has(id)) return null;
-        void this.restore(id);
+        if (!isPending && (state ? state.living !== 'deleted' : model.runs.has(id))) return null;
+        void this.restore(id).then((isThere) => isThere && this.goBack(id));
         return '';
     }
 
@@ -138,16 +142,17 @@ export class Deletion {
      * @returns {Promise<boolean>} whether it is there again
      */
     async restore(id) {
-        if (this.pending && this.pendingIds.has(id)) {
-            this.undo();
-            return true;
-        }
         const reply = await this.host.send({ do: 'restore', deleted: id });
         const { states, runs } = this.page.model;
         const isThere = states.has(id) || runs.has(id);
         if (!isThere) this.page.reportRefusal(reply);
-        if (states.has(id)) this.page.goTo(this.page.model.newestBelow(id));
         return isThere;
+    }
+
+    /** Goes to the end of a restored branch. @param {string} id of a state; an attempt has none */
+    goBack(id) {
+        const { model } = this.page;
+        if (model.states.has(id)) this.page.goTo(model.newestBelow(id));
     }
 
     /** Cancels the pending deletion. */

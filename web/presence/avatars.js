@@ -18,12 +18,12 @@ export function Avatars({ page }) {
     const shown = all.length > SHOWN ? all.slice(0, SHOWN - 1) : all;
     const { following, presence } = page;
     const said = (/** @type {Other} */ one) =>
-        WORDS.stands(one.called, positionText(page.model, one.state)) +
+        WORDS.stands(one.called, positionText(page, one.state)) +
         (presence.id !== null && one.follows === presence.id ? WORDS.followsYou : '');
     const actions = () =>
         all.map((one) => ({
             text: one.called,
-            hint: positionText(page.model, one.state),
+            hint: positionText(page, one.state),
             act: () => following.toggle(one.id),
         }));
     const hidden = all.length - shown.length;

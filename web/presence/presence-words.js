@@ -16,7 +16,7 @@ export const PRESENCE_WORDS = Object.freeze({
     followedLeft: (/** @type {string} */ who) => `${who} has left, so this page stays where it is.`,
     viewOnly:
         'This link lets you view the notebook, not change it. Ask its owner for a link that can run cells.',
-    atCell: (/** @type {number} */ n) => `cell ${n}`,
+    atCell: (/** @type {number} */ n, /** @type {string} */ name) => `cell ${n}, “${name}”`,
     atStart: 'the start',
     count: (/** @type {number} */ n) =>
         n === 1 ? 'One other person is viewing this notebook' : `${n} other people are viewing this notebook`,

@@ -2,6 +2,7 @@
 // The other people viewing the notebook. Sends our position to the server. Pure; the host provides
 // timers.
 
+import { fullName } from '../graph/node-names.js';
 import { PRESENCE_WORDS as WORDS } from './presence-words.js';
 
 /** @typedef {import('../shell/protocol.js').Person} Person */
@@ -45,11 +46,15 @@ export function initialsOf(name) {
     return letters.join('').toLocaleUpperCase();
 }
 
-/** Describes a position. @param {import('../shell/model.js').Model} model @param {string} id */
-export function positionText(model, id) {
+/**
+ * Describes a position.
+ * @param {Pick<import('../notebook/page.js').Page, 'model' | 'branches'>} page
+ * @param {string} id
+ */
+export function positionText({ model, branches }, id) {
     const state = model.states.get(id);
     if (!state || state.parent === null) return WORDS.atStart;
-    return state.label ?? WORDS.atCell(state.exec_count);
+    return state.label ?? WORDS.atCell(state.exec_count, fullName(branches.nameOf(model, id)));
 }
 
 /** Sends our position shortly after each move, and after each reconnection. */

@@ -4,7 +4,6 @@
 import { isThisMachine, linkOrigin, waysIn } from './reach.js';
 import { linksTo, makeLink, takeBack } from './share-links.js';
 import { positionText } from '../presence/presence.js';
-import { firstLine } from '../text/format.js';
 import { Component, html } from '../vendor/preact.js';
 import { SHARE_WORDS as WORDS } from './share-words.js';
 import { WORDS as ALL } from '../shell/words.js';
@@ -122,12 +121,6 @@ class Share extends Component {
 
     /** @param {ShareProps} props @param {ShareState} state */
     render({ page, done }, state) {
-        const shared = page.model.states.get(this.at);
-        const line = shared && firstLine(page.model.runOf(shared)?.code ?? '');
-        const where =
-            shared?.label || !line
-                ? positionText(page.model, this.at)
-                : `${positionText(page.model, this.at)}, “${line}”`;
         return html`
             <h2>${WORDS.title}</h2>
             <form class="share"
@@ -145,7 +138,7 @@ class Share extends Component {
                         )
                     }
                 </fieldset>
-                <p class="residency-line">${WORDS.opensAt(where)}</p>
+                <p class="residency-line">${WORDS.opensAt(positionText(page, this.at))}</p>
                 <div class="pair">
                     <label><span>${WORDS.lasts}</span>
                     <select class="field" value=${state.lasts}

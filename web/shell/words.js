@@ -272,6 +272,7 @@ export const WORDS = Object.freeze({
     // Graph
     graph: 'Graph of states',
     graphRoot: 'Start',
+    cellNumber: (/** @type {number} */ n) => `Cell ${n}`,
     nodeStatus: Object.freeze({
         ok: '',
         imported: '',

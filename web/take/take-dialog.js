@@ -2,7 +2,8 @@
 // The dialog *Take variables*: copies variables of one state into a new child of another. The
 // server plans first (`dry_run`); the user decides for each group of variables that differ.
 
-import { nameOf } from '../compare/differences.js';
+import { comparedNames } from '../compare/state-names.js';
+import { fullName } from '../graph/node-names.js';
 import { WORDS as ALL } from '../shell/words.js';
 import { newId } from '../text/format.js';
 import { show } from '../ui/dialog.js';
@@ -116,21 +117,18 @@ class TakeDialog extends Component {
         this.setState({ groups: groups ?? null });
     }
 
-    /** @param {string} id @param {string} other */
-    #name(id, other) {
-        const { model } = this.props.page;
-        const [state, beside] = [model.states.get(id), model.states.get(other)];
-        return state ? nameOf(model, state, beside) : id;
-    }
-
     /** @param {TakeProps} props @param {TakeState} state */
     render({ done }, { ours, theirs, groups, warnings, problem, isTaking }) {
+        const { page } = this.props;
+        const states = [theirs, ours].flatMap((id) => page.model.states.get(id) ?? []);
+        const [from, into] = comparedNames(page, states).map(fullName);
         const [open, count] = [undecided(groups ?? []), takenCount(groups ?? [])];
         return html`
             <h2>${WORDS.title}</h2>
+            <p>${WORDS.why}</p>
             <div class="take-states">
-                <p>${WORDS.from} <b>${this.#name(theirs, ours)}</b></p>
-                <p>${WORDS.into} <b>${this.#name(ours, theirs)}</b></p>
+                <p>${WORDS.from} <b>${from}</b></p>
+                <p>${WORDS.into} <b>${into}</b></p>
                 <button class="tool" aria-label=${WORDS.swap} title=${WORDS.swap}
                     onClick=${() => this.#swap()}><${SwapIcon} /></button>
             </div>

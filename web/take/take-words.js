@@ -8,6 +8,7 @@ export const TAKE_WORDS = Object.freeze({
     one: 'Take',
     oneHint: 'Creates a state after A with the value that this variable has in B',
     oneLabel: (/** @type {string} */ name) => `Take ${name} of B into A`,
+    why: 'A new state continues the second one with copies of variables of the first. Both stay as they are.',
     from: 'From',
     into: 'Into a new state after',
     swap: 'Swap the two states',

@@ -16,6 +16,9 @@ import { TRASH_WORDS as WORDS } from './trash-words.js';
 /** The number of lines shown of one deletion. */
 const SHOWN = 4;
 
+/** The state or run that stands for a deletion. @param {DeletionItem} item */
+const idOf = ({ states, runs }) => states[0]?.id ?? runs[0]?.exec_id ?? '';
+
 /** Shows the dialog. @param {Page} page */
 export async function showTrash(page) {
     // Sends the pending deletion now, so that the list is complete.
@@ -23,9 +26,17 @@ export async function showTrash(page) {
     await show((done) => html`<${TrashDialog} page=${page} done=${done} />`, 'trash');
 }
 
-/** @extends {Component<Props, {items: DeletionItem[] | null, failed: boolean}>} */
+/**
+ * `restored`: the deletions that were undone since the dialog opened.
+ * @extends {Component<Props, {items: DeletionItem[] | null, failed: boolean,
+ *   restored: Set<DeletionItem>}>}
+ */
 class TrashDialog extends Component {
-    state = { items: /** @type {DeletionItem[] | null} */ (null), failed: false };
+    state = {
+        items: /** @type {DeletionItem[] | null} */ (null),
+        failed: false,
+        restored: /** @type {Set<DeletionItem>} */ (new Set()),
+    };
 
     componentDidMount() {
         void this.#load();
@@ -42,10 +53,15 @@ class TrashDialog extends Component {
 
     /** @param {DeletionItem} item */
     async #restore(item) {
+        if (!(await this.props.page.deletion.restore(idOf(item)))) return;
+        this.setState(({ restored }) => ({ restored: new Set(restored).add(item) }));
+    }
+
+    /** @param {DeletionItem} item */
+    #goTo(item) {
         const { page, done } = this.props;
-        const id = item.states[0]?.id ?? item.runs[0]?.exec_id ?? '';
         done(null);
-        if (await page.deletion.restore(id)) page.notify(WORDS.restored, false);
+        page.deletion.goBack(idOf(item));
     }
 
     async #empty() {
@@ -67,6 +83,8 @@ class TrashDialog extends Component {
     #row(item, lines) {
         const time = new Date(item.at).toLocaleString();
         const what = WORDS.counted(item.states.length, item.runs.length);
+        const of = `${what}: ${lines[0] ?? ''}`;
+        const isBack = this.state.restored.has(item);
         return html`
             <li key=${item.at}>
                 <div>
@@ -74,8 +92,17 @@ class TrashDialog extends Component {
                     ${lines.slice(0, SHOWN).map((line) => html`<code>${line}</code>`)}
                     ${lines.length > SHOWN && html`<small>${WORDS.more(lines.length - SHOWN)}</small>`}
                 </div>
-                <button class="button" aria-label=${WORDS.restoreOf(`${what}: ${lines[0] ?? ''}`)}
-                    onClick=${() => this.#restore(item)}>${WORDS.restore}</button>
+                ${
+                    isBack
+                        ? html`<div class="restored"><span role="status">${WORDS.restored}</span>
+                        ${
+                            item.states.length > 0 &&
+                            html`<button class="text-button" aria-label=${WORDS.goToOf(of)}
+                                onClick=${() => this.#goTo(item)}>${WORDS.goTo}</button>`
+                        }</div>`
+                        : html`<button class="button" aria-label=${WORDS.restoreOf(of)}
+                    onClick=${() => this.#restore(item)}>${WORDS.restore}</button>`
+                }
             </li>`;
     }
 

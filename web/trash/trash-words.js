@@ -42,6 +42,9 @@ export const TRASH_WORDS = {
     restore: 'Restore',
     /** The name of the button for screen readers. @param {string} what */
     restoreOf: (what) => `Restore ${what}`,
+    goTo: 'Go to state',
+    /** The name of the button for screen readers. @param {string} what */
+    goToOf: (what) => `Go to ${what}`,
     empty: 'Delete permanently…',
     emptyAsk: 'Delete everything in this list permanently?',
     emptyWhy: 'This cannot be undone. The disk space of their checkpoints is freed.',
