@@ -81,7 +81,14 @@ function hushLater() {
         hushing = setTimeout(() => page.dismissNotice(), notice.act ? 2 * NOTICE_MS : NOTICE_MS);
 }
 
-const address = () => decodeURIComponent(location.hash.slice(1));
+/** The position in the address; '' if it is none. */
+function address() {
+    try {
+        return decodeURIComponent(location.hash.slice(1));
+    } catch {
+        return '';
+    }
+}
 
 const page = new Page(model, {
     send: async (command) => {

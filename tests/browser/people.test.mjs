@@ -325,6 +325,17 @@ test('when two people type at the same place, the words of both stay whole', nig
     for (const word of words) assert.ok(text.includes(word), text);
 });
 
+test('an address that names no state opens the newest one, and says so', async () => {
+    await run('x = 1');
+    await ran(1);
+    for (const address of ['%E0%A4%A', 'gone']) {
+        const other = await open(`${server.url}#${address}`);
+        await ran(1, other);
+        const said = other.locator('.notice', { hasText: 'The state of this address was deleted' });
+        if (address === 'gone') await said.waitFor();
+    }
+});
+
 testOnOwnServer(
     'a state has one name: in the graph, tabs, Next, Compare, the table, a share link and presence',
     async () => {
@@ -595,7 +606,7 @@ test('Ctrl-Z where nothing can be typed undoes a deletion, and changes no editor
     await page.keyboard.type('typed = 1');
     await page.locator('.row').nth(1).click({ button: 'right' });
     await page.getByRole('menuitem', { name: 'Delete this state' }).first().click();
-    await page.locator('.notice', { hasText: 'Deleted one state.' }).waitFor();
+    await page.locator('.notice', { hasText: 'Deleted 1 state.' }).waitFor();
     const left = (await rows()).length;
     // Others continue from the cell, so it stays on the page, marked.
     await page.locator('.cell[data-deleted]', { hasText: 'Deleted. The cells below' }).waitFor();

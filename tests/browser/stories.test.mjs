@@ -345,8 +345,9 @@ test('variants of a cell run at once as branches; versions, prose and later draf
     await page.locator('.cell').nth(1).locator('.cm-content').click();
     await page.keyboard.press('Control+Alt+Shift+Enter');
     await page.waitForSelector('dialog .variants');
-    await page.getByRole('button', { name: 'Run 2 variants' }).waitFor();
+    await page.getByRole('button', { name: 'Run 1 variant' }).waitFor();
     await type(1, 'print(x * 2)');
+    await page.getByRole('button', { name: 'Run 2 variants' }).waitFor();
     await page.getByRole('button', { name: 'Add variant' }).click();
     await type(2, 'raise ValueError("three")');
     await shot('variants-1-dialog');

@@ -321,7 +321,7 @@ test('a state can be labelled and deleted, and the notebook can be reset', night
     );
     await menu(2, 'Delete this state');
     await ran(2);
-    await page.locator('.notice', { hasText: 'Deleted one state.' }).waitFor();
+    await page.locator('.notice', { hasText: 'Deleted 1 state.' }).waitFor();
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 3);
     await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('menuitem', { name: 'Reset notebook…' }).click();

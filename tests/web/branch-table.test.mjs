@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-    bestStates,
+    BY_NAME,
+    BY_TIME,
+    extremeStates,
     branchRows,
     inOrder,
     missingColumns,
@@ -70,18 +72,48 @@ test('rows are sorted by numbers; rows without one come last, whatever the direc
     assert.deepEqual(sorted(true), [ends[2], ends[0], ends[1]]);
     assert.deepEqual(sorted(false), [ends[0], ends[2], ends[1]]);
     assert.deepEqual(ids(sortedRows(rows, values, null)), ids(rows));
-    assert.deepEqual([...bestStates(rows, values, { by: 'r2', isDown: true })], [ends[2]]);
-    assert.deepEqual([...bestStates(rows, values, { by: 'r2', isDown: false })], [ends[0]]);
-    assert.equal(bestStates(rows, values, { by: 'time', isDown: true }).size, 0);
+    assert.deepEqual([...extremeStates(rows, values, { by: 'r2', isDown: true })], [ends[2]]);
+    assert.deepEqual([...extremeStates(rows, values, { by: 'r2', isDown: false })], [ends[0]]);
+    assert.equal(extremeStates(rows, values, { by: BY_TIME, isDown: true }).size, 0);
 });
 
-test('equal best values are all marked, and a single value is not a best one', () => {
+test('a variable may be called like a column of the table; infinity is a number, and texts are sorted', () => {
+    const { growing, ends } = three();
+    const rows = branchRows(growing.model);
+    const sorted = (isDown, ...given) => {
+        const values = new Map(ends.map((id, i) => [id, new Map([['time', given[i]]])]));
+        const order = { by: 'time', isDown };
+        return [ids(sortedRows(rows, values, order)), [...extremeStates(rows, values, order)]];
+    };
+    const [a, b, c] = ends;
+    assert.deepEqual(sorted(true, number(30), number(10), number(20)), [[a, c, b], [a]]);
+    const text = (text) => ({ text, number: null, failed: false });
+    assert.deepEqual(sorted(false, text('-inf'), number(1), text('np.float64(inf)')), [[a, b, c], [a]]);
+    assert.deepEqual(sorted(true, text("'x'"), { ...text('NameError'), failed: true }, text("'y'")), [
+        [c, a, b],
+        [],
+    ]);
+    assert.notDeepEqual(
+        ids(sortedRows(rows, new Map(), { by: BY_NAME, isDown: true })),
+        ids(sortedRows(rows, new Map(), { by: BY_NAME, isDown: false })),
+    );
+});
+
+test('a branch that is about to be deleted has no row', () => {
+    const { growing, ends } = three();
+    assert.deepEqual(
+        ids(branchRows(growing.model, [], { going: new Set([ends[1]]) })).includes(ends[1]),
+        false,
+    );
+});
+
+test('equal extreme values are all marked, and a single value is not', () => {
     const { growing, ends } = three();
     const rows = branchRows(growing.model);
     const same = new Map(ends.map((id) => [id, new Map([['n', number(3)]])]));
-    assert.equal(bestStates(rows, same, { by: 'n', isDown: true }).size, 3);
+    assert.equal(extremeStates(rows, same, { by: 'n', isDown: true }).size, 3);
     const one = new Map([[ends[0], new Map([['n', number(3)]])]]);
-    assert.equal(bestStates(rows, one, { by: 'n', isDown: true }).size, 0);
+    assert.equal(extremeStates(rows, one, { by: 'n', isDown: true }).size, 0);
 });
 
 test('only values that are not known or on their way are asked for', () => {

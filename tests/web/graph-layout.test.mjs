@@ -144,6 +144,8 @@ test('a branch keeps its colour while others are deleted and restored', () => {
     const { f } = colours('a a>e a>f');
     assert.notEqual(f, before.e);
     assert.deepEqual(colours('a a>b a>c c>d a>e'), before, 'also after they are restored');
+    colours('a a>c c>d a>e');
+    assert.deepEqual(colours('a a>c c>d a>e a>b'), before, 'also if the first child is now the last');
 });
 
 test('10,000 nodes are laid out at once, whatever their shape', (t) => {

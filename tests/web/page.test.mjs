@@ -329,6 +329,20 @@ test('variants of a draft start from its state; the first is followed and sent l
     assert.equal(page.here, 'one');
 });
 
+test('a variant that runs already does not run again', () => {
+    const { page, sent } = open({ drafts: [draft('d1', 'b')] });
+    page.onEvent({
+        event: 'run_added',
+        run: run('r1', 'b', { status: 'running', code: 'slow' }),
+    });
+    const cell = page.cells().find(({ kind }) => kind === 'draft');
+    runVariants(page, cell, ['new', 'slow']);
+    assert.deepEqual(
+        sent.flatMap((command) => (command.do === 'run' ? command.code : [])),
+        ['new'],
+    );
+});
+
 test('variants of a cell that ran replace it, each with the cells below as drafts', () => {
     const { page, sent } = open();
     runVariants(page, page.cells()[0], ['one', 'two']);

@@ -538,6 +538,55 @@ test('keeping a branch deletes those beside it, and the failed attempts there, a
     assert.equal(page.notice.text, 'Nothing branches off from this line of cells.');
 });
 
+test('what failed on a deleted state goes with it', async (t) => {
+    const { page } = open(t);
+    page.onEvent({
+        event: 'run_added',
+        run: run('r9', 'c', { status: 'error', error: { ename: 'E', evalue: '', traceback: [] } }),
+    });
+    const [, below] = deleteActions(page.model.states.get('b'), page);
+    assert.ok(below);
+    assert.equal(below.hint, 'Deletes 2 states and 1 failed attempt. Undo for 30 days.');
+    await page.deleteState({ state: 'c' });
+    assert.deepEqual([...page.pendingDeletion], ['c', 'r9']);
+    assert.equal(page.notice.text, 'Deleted 1 state and 1 failed attempt.');
+    page.notice.act.act();
+    await page.deleteState({ state: 'b', subtree: true });
+    assert.deepEqual([...page.pendingDeletion], ['b', 'c', 'r9']);
+});
+
+test('a branch on which somebody has run a cell meanwhile is not deleted', async (t) => {
+    const { page, sent, decisions } = open(t);
+    await keepBranch(page, 'd');
+    page.onEvent({ event: 'run_added', run: run('late', 'c', { status: 'running' }) });
+    page.deletion.commit();
+    assert.deepEqual([sent, [...page.pendingDeletion]], [[], []]);
+    assert.match(page.notice.text, /^Nothing was deleted: meanwhile, a cell was run/);
+    // A cell that ran already when the user decided is part of the decision.
+    const asked = keepBranch(page, 'd');
+    decisions[0](true);
+    await asked;
+    page.onEvent({ event: 'state_added', state: state('e', 'c', { exec_id: 'late' }) });
+    page.onEvent({
+        event: 'run_ended',
+        exec_id: 'late',
+        status: 'ok',
+        error: null,
+        duration_ms: 2,
+        state: 'e',
+    });
+    page.deletion.commit();
+    assert.deepEqual(sent, [{ do: 'delete_branches', states: ['b'], attempts: [] }]);
+});
+
+test('whoever stands in a branch that somebody else deletes is told', (t) => {
+    const { page } = open(t);
+    page.goTo('c');
+    page.onEvent({ event: 'removed', states: ['b', 'c'], runs: [], deleted_at: 1 });
+    assert.equal(page.here, 'a');
+    assert.match(page.notice.text, /^The state that this page showed was deleted/);
+});
+
 test('a deletion says before what it takes', (t) => {
     const { page } = open(t, true);
     const { states } = page.model;

@@ -289,6 +289,7 @@ test('the page opens and goes on beside the rows of sweeps', () => {
         otherBranches: new Set(),
         progressOf: () => undefined,
         colourOf: () => 0,
+        orderOf: () => 0,
         requestedRuns: new Map(),
         draftsOn: () => [],
         pendingDeletion: new Set(),

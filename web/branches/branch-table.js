@@ -23,7 +23,11 @@ import { nodesOf } from '../graph/nodes.js';
  * @property {number} colour see graph/layout.js
  * @property {import('../shell/model.js').Run | null} run the run that made `state`
  */
-/** @typedef {{by: string, isDown: boolean}} Order `by`: an expression, 'name' or 'time' */
+/** @typedef {{by: string, isDown: boolean}} Order `by`: an expression, `BY_NAME` or `BY_TIME` */
+
+/** Columns that are no expressions: in Python, they would be comments. */
+export const BY_NAME = '#name';
+export const BY_TIME = '#time';
 
 /** How many expressions one command may evaluate; see docs/api.md. */
 export const MAX_COLUMNS = 50;
@@ -32,18 +36,20 @@ export const MAX_COLUMNS = 50;
  * The ends of all branches and further states, in the order of the graph.
  * @param {Model} model
  * @param {string[]} [picked] the states that the user added
- * @param {import('../graph/layout.js').GivenColours} [given]
+ * @param {{given?: import('../graph/layout.js').GivenColours, going?: Set<string>}} [page] `going`:
+ *   states that are about to be deleted
  * @returns {BranchRow[]}
  */
-export function branchRows(model, picked = [], given = new Map()) {
+export function branchRows(model, picked = [], { given = new Map(), going = new Set() } = {}) {
     const nodes = nodesOf(model);
+    const isGone = (/** @type {State} */ { living, id }) => living === 'deleted' || going.has(id);
     const { order, colours } = treeOf(nodes, given);
     const rowAt = (/** @type {number} */ at) => {
         const node = nodes[at];
-        if (!node?.state || node.from < 0 || node.state.living === 'deleted') return null;
+        if (!node?.state || node.from < 0 || isGone(node.state)) return null;
         const { state, run } = node;
         const [colour, last] = [colours[at] ?? 0, fullName(node)];
-        if (isEnd(nodes, node)) {
+        if (isEnd(nodes, node, isGone)) {
             const { label, first } = beginning(nodes, node);
             const name = label ?? fullName(first);
             return { state, run, name, last: last === name ? '' : last, colour, isPicked: false };
@@ -60,12 +66,13 @@ export function branchRows(model, picked = [], given = new Map()) {
  * which somebody has continued count.
  * @param {Node[]} nodes
  * @param {Node} node
+ * @param {(state: State) => boolean} isGone
  */
-const isEnd = (nodes, { children }) =>
+const isEnd = (nodes, { children }, isGone) =>
     children.every((child) => {
         const next = nodes[child];
         if (next?.sweep) return next.children.length === 0;
-        return !next?.state || next.state.living === 'deleted';
+        return !next?.state || isGone(next.state);
     });
 
 /**
@@ -109,7 +116,21 @@ export const missingColumns = (values, state, columns) =>
  */
 export function numberAt(values, state, column) {
     const value = values.get(state)?.get(column);
-    return value && 'number' in value ? value.number : null;
+    if (!value || !('number' in value)) return null;
+    // JSON has no infinity.
+    const [, sign] = (!value.failed && value.text.match(/^(?:np\.\w+\()?(-?)inf\b/)) || [];
+    return sign === undefined ? value.number : sign ? -Infinity : Infinity;
+}
+
+/**
+ * The text in a cell of the table; null if it holds none, or a number.
+ * @param {Values} values
+ * @param {string} state
+ * @param {string} column
+ */
+function textAt(values, state, column) {
+    const value = values.get(state)?.get(column);
+    return value && 'text' in value && !value.failed ? value.text : null;
 }
 
 /**
@@ -122,7 +143,8 @@ export const missingVariable = ({ failed, text }) =>
     (failed && text.match(/^NameError: name '(.*)' is not defined/)?.[1]) || null;
 
 /**
- * Sorts rows. Rows without a number come last when an expression is sorted by.
+ * Sorts rows. When an expression is sorted by, numbers come before texts, and rows without a value
+ * come last.
  * @param {BranchRow[]} rows
  * @param {Values} values
  * @param {Order | null} order
@@ -131,12 +153,16 @@ export const missingVariable = ({ failed, text }) =>
 export function sortedRows(rows, values, order) {
     if (!order) return rows;
     const sign = order.isDown ? -1 : 1;
-    if (order.by === 'name') return rows.toSorted((a, b) => sign * a.name.localeCompare(b.name));
-    if (order.by === 'time') return rows.toSorted((a, b) => sign * (a.state.created_at - b.state.created_at));
+    if (order.by === BY_NAME) return rows.toSorted((a, b) => sign * a.name.localeCompare(b.name));
+    if (order.by === BY_TIME)
+        return rows.toSorted((a, b) => sign * (a.state.created_at - b.state.created_at));
     return rows.toSorted((a, b) => {
         const [one, other] = [a, b].map(({ state }) => numberAt(values, state.id, order.by));
-        if (one == null || other == null) return Number(one == null) - Number(other == null);
-        return sign * (one - other);
+        if (one != null && other != null) return one === other ? 0 : sign * (one < other ? -1 : 1);
+        if (one != null || other != null) return Number(one == null) - Number(other == null);
+        const [text, otherText] = [a, b].map(({ state }) => textAt(values, state.id, order.by));
+        if (text == null || otherText == null) return Number(text == null) - Number(otherText == null);
+        return sign * text.localeCompare(otherText);
     });
 }
 
@@ -153,15 +179,15 @@ export function inOrder(rows, ids) {
 }
 
 /**
- * The states that are best in the column that the rows are sorted by: the highest numbers if the
- * order is descending, the lowest if it is ascending.
+ * The states with the highest number in the column that the rows are sorted by, if the order is
+ * descending; with the lowest, if it is ascending.
  * @param {BranchRow[]} rows
  * @param {Values} values
  * @param {Order | null} order
  * @returns {Set<string>}
  */
-export function bestStates(rows, values, order) {
-    if (!order || order.by === 'name' || order.by === 'time') return new Set();
+export function extremeStates(rows, values, order) {
+    if (!order || order.by === BY_NAME || order.by === BY_TIME) return new Set();
     const numbers = rows.flatMap(({ state }) => numberAt(values, state.id, order.by) ?? []);
     if (numbers.length < 2) return new Set();
     const best = order.isDown ? Math.max(...numbers) : Math.min(...numbers);

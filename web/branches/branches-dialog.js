@@ -11,8 +11,10 @@ import { CloseIcon, DownIcon, UpIcon } from '../ui/icons.js';
 import { show } from '../ui/dialog.js';
 import { BRANCHES_WORDS as WORDS } from './branches-words.js';
 import {
-    bestStates,
+    BY_NAME,
+    BY_TIME,
     branchRows,
+    extremeStates,
     inOrder,
     MAX_COLUMNS,
     missingColumns,
@@ -122,6 +124,11 @@ class Branches extends Component {
         );
         const reply = await page.host.send({ do: 'evaluate', state, expressions: columns });
         this.asking -= 1;
+        // Each alone, because one may have ended the process or taken all the time.
+        if (reply.kind === 'refused' && columns.length > 1) {
+            for (const column of columns) if (!this.isUnmounted) await this.#evaluate(state, [column]);
+            return;
+        }
         const refusal = reply.kind === 'refused' ? ALL.refused(reply) : '';
         const found = reply.kind === 'evaluated' ? reply.values : [];
         this.#set(
@@ -194,9 +201,8 @@ class Branches extends Component {
         this.props.page.branchFrom(state);
     }
 
-    /** Compares the chosen rows, in the order of the table. @param {BranchRow[]} rows */
-    #compare(rows) {
-        const ids = rows.map(({ state }) => state.id).filter((id) => this.state.chosen.includes(id));
+    /** @param {string[]} ids */
+    #compare(ids) {
         this.props.done(null);
         this.props.page.compare(...ids);
     }
@@ -215,9 +221,13 @@ class Branches extends Component {
     /** @param {BranchesProps} props @param {BranchesState} state */
     render({ page, done }, { columns, order, chosen, text }) {
         this.rev = page.model.marksRev;
-        this.rows = branchRows(page.model, pickedStates(page), page.branches.given);
+        this.rows = branchRows(page.model, pickedStates(page), {
+            given: page.branches.given,
+            going: page.pendingDeletion,
+        });
         const rows = this.#sorted({ columns, order });
-        const best = bestStates(this.rows, this.values, order);
+        const extremes = extremeStates(this.rows, this.values, order);
+        const compared = rows.map(({ state }) => state.id).filter((id) => chosen.includes(id));
         const onDisk = columns.length
             ? this.rows.filter(({ state }) => state.living === 'disk' && !this.loaded.has(state.id)).length
             : 0;
@@ -242,12 +252,12 @@ class Branches extends Component {
             <div class="branches-scroll"><table class="branches">
                 <thead><tr>
                     <td></td>
-                    ${this.#head('name', WORDS.branch)}
+                    ${this.#head(BY_NAME, WORDS.branch)}
                     ${columns.map((column) => this.#head(column, column, page.mayRun))}
-                    ${this.#head('time', WORDS.time)}
+                    ${this.#head(BY_TIME, WORDS.time)}
                     ${hasPictures && html`<th>${WORDS.picture}</th>`}
                 </tr></thead>
-                <tbody>${rows.map((row) => this.#row(row, best.has(row.state.id), hasPictures))}</tbody>
+                <tbody>${rows.map((row) => this.#row(row, extremes.has(row.state.id), hasPictures))}</tbody>
             </table></div>
             <div class="answers">
                 ${
@@ -255,8 +265,8 @@ class Branches extends Component {
                     html`<button class="button" data-other onClick=${() => this.#load()}>
                     ${WORDS.load(onDisk)}</button>`
                 }
-                <button class="button" data-frame disabled=${chosen.length < 2} title=${WORDS.compareWhy}
-                    onClick=${() => this.#compare(rows)}>${WORDS.compare}</button>
+                <button class="button" data-frame disabled=${compared.length < 2} title=${WORDS.compareWhy}
+                    onClick=${() => this.#compare(compared)}>${WORDS.compare}</button>
                 <button class="button" data-main onClick=${() => done(null)}>${ALL.close}</button>
             </div>`;
     }
@@ -275,17 +285,17 @@ class Branches extends Component {
             }</span></th>`;
     }
 
-    /** @param {BranchRow} row @param {boolean} isBest @param {boolean} hasPictures */
-    #row({ state, run, name, last, colour, isPicked }, isBest, hasPictures) {
+    /** @param {BranchRow} row @param {boolean} isExtreme @param {boolean} hasPictures */
+    #row({ state, run, name, last, colour, isPicked }, isExtreme, hasPictures) {
         const { page } = this.props;
-        const { columns, chosen } = this.state;
+        const { columns, chosen, order } = this.state;
         return html`<tr key=${state.id} data-state=${state.id} data-branch=${colour}
-            data-here=${state.id === page.here ? '' : null} data-best=${isBest ? '' : null}>
+            data-here=${state.id === page.here ? '' : null} data-extreme=${isExtreme ? '' : null}>
             <td><input type="checkbox" aria-label=${WORDS.choose(name)} checked=${chosen.includes(state.id)}
                 onChange=${() => this.#toggle(state.id)} /></td>
             <th scope="row"><button class="branch-name" onClick=${() => this.#goTo(state.id)}>
                 <b>${name}</b>${last && html`<small>${last}</small>`}</button>
-                ${isBest && html`<span class="label">${WORDS.best}</span>`}
+                ${isExtreme && html`<span class="label">${order?.isDown ? WORDS.highest : WORDS.lowest}</span>`}
                 ${
                     isPicked &&
                     html`<button class="tool" aria-label=${WORDS.removeRow(name)}

@@ -33,9 +33,11 @@ export function BranchTabs({ cell, controller, mayRun }) {
     const names = numbered(beside.map(({ id }) => page.nameOf(id)));
     const more = beside.length - shown.length;
     const states = beside.filter(({ state }) => state);
+    /** Compares the ends of the branches, in the order of the tabs. */
     const compare = () => {
         const others = states.filter(({ id }) => id !== at).slice(0, COMPARED - 1);
-        page.compare(...others.map(({ id }) => page.model.newestBelow(id)), page.here);
+        const compared = states.filter((one) => one.id === at || others.includes(one));
+        page.compare(...compared.map(({ id }) => (id === at ? page.here : page.model.newestBelow(id))));
     };
     const onKey = (/** @type {KeyboardEvent} */ event) => {
         const step = STEPS[event.key];
@@ -45,8 +47,8 @@ export function BranchTabs({ cell, controller, mayRun }) {
         stepBeside(controller, cell, step)?.focus({ preventScroll: true });
     };
     return html`<div class="branch-tabs" data-on=${on}>
-        <div role="tablist" aria-label=${WORDS.besideHere} style=${{ '--tabs': shown.length }}
-            onKeyDown=${onKey} ref=${watchOwn}>${shown.map((one, i) => {
+        <div role="tablist" aria-label=${WORDS.besideHere} onKeyDown=${onKey} ref=${watchOwn}>${shown.map(
+            (one, i) => {
                 const told = names[first + i] ?? { name: '' };
                 const name = fullName(told);
                 const isOwn = one.id === at;
@@ -62,7 +64,8 @@ export function BranchTabs({ cell, controller, mayRun }) {
                         ? html`<span class="failed">${WORDS.nodeStatus[one.run.status]}</span>`
                         : null
                 }</button>`;
-            })}</div>
+            },
+        )}</div>
         ${
             more > 0 &&
             html`<button type="button" class="text-button" title=${WORDS.moreBesideHint}
@@ -80,7 +83,7 @@ export function BranchTabs({ cell, controller, mayRun }) {
 let watcher;
 
 /**
- * Keeps the tab of the cell visible, also when there is less room.
+ * Keeps the tab of the cell visible where the tabs scroll, also when there is less room.
  * @param {HTMLElement | null} list
  */
 function watchOwn(list) {

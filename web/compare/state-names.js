@@ -1,7 +1,8 @@
 // @ts-check
 // Names that tell compared states apart. Pure.
 //
-// If several states have the same name, the name of the first cell since their common ancestor comes
+// A state without a label comes after that of its branch, if it has one. If several states have the
+// same name, the name of the first cell since their common ancestor comes
 // before it, because there their lineages part. Else they are numbered.
 
 import { alikeIn, fullName, tailOf } from '../graph/node-names.js';
@@ -16,7 +17,11 @@ import { COMPARE_WORDS as SAY } from './compare-words.js';
  * @returns {Told[]} one name for each state, all different
  */
 export function comparedNames({ model, branches }, states) {
-    const named = states.map(({ id }) => branches.nameOf(model, id));
+    const named = states.map(({ id, label }) => {
+        const own = branches.nameOf(model, id);
+        const branch = label ? null : branches.labelOf(model, id);
+        return branch ? { name: SAY.nameFrom(fullName(own), branch), lead: '' } : own;
+    });
     const full = named.map(fullName);
     return named.map((own, i) => {
         const alike = alikeIn(full, i);

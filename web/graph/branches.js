@@ -78,6 +78,31 @@ export class Branches {
         return names;
     }
 
+    /** The place of a state or run among the nodes of the graph. @param {Model} model @param {string} id */
+    orderOf(model, id) {
+        this.#update(model);
+        return this.#nodes.get(id)?.at ?? Number.MAX_SAFE_INTEGER;
+    }
+
+    /**
+     * The label that names the branch of a state: the last one between the fork at which the branch
+     * begins and the state; null if there is none.
+     * @param {Model} model
+     * @param {string} id
+     */
+    labelOf(model, id) {
+        for (
+            let state = model.states.get(id);
+            state;
+            state =
+                model.childrenOf(state.parent ?? '').length === 1
+                    ? model.states.get(state.parent ?? '')
+                    : undefined
+        )
+            if (state.label) return state.label;
+        return null;
+    }
+
     /**
      * The colour of a state's branch.
      * @param {Model} model

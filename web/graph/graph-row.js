@@ -10,6 +10,7 @@ import { GRAPH_WORDS } from './graph-words.js';
 import { DownIcon, OnIcon, PinIcon, WarningIcon } from '../ui/icons.js';
 import { statusOf } from './node-mark.js';
 import { Name } from './name-view.js';
+import { fullName } from './node-names.js';
 import { ROW } from './geometry.js';
 import { Thumb } from './thumbnails.js';
 
@@ -40,7 +41,9 @@ const SHOWN = 3;
 export const rowId = (id) => `node-${id.replaceAll(/\s/g, '-')}`;
 
 /** @param {import('./scene.js').Row} row */
-export const titleOf = ({ node }) => node.state?.label ?? (node.from < 0 ? WORDS.graphRoot : node.name);
+export const titleOf = ({ node }) =>
+    node.state?.label ??
+    (node.from < 0 ? WORDS.graphRoot : fullName(node) || WORDS.cellNumber(node.state?.exec_count ?? 0));
 
 /** @extends {Component<RowProps, {}>} */
 export class GraphRow extends Component {

@@ -32,6 +32,7 @@ export const GRAPH_WORDS = Object.freeze({
     wentTo: (/** @type {string} */ name) => `The page shows ${name}.`,
     waiting: (/** @type {number} */ n) => (n === 1 ? '1 unrun cell' : `${n} unrun cells`),
     compared: (/** @type {string} */ letter) => `compared as ${letter}`,
+    here: 'You are here',
     warned: 'has a warning',
     warnedAbove: (/** @type {number} */ n) =>
         n === 1 ? 'A warning of an earlier cell also holds.' : `${n} warnings of earlier cells also hold.`,

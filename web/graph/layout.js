@@ -69,12 +69,14 @@ function colourChildren(nodes, children, { heir, colours, own }, given) {
     const keyOf = (/** @type {number} */ child) => nodes[child]?.run?.exec_id ?? nodes[child]?.id ?? '';
     const isBranch = (/** @type {number} */ child) => child !== heir && !nodes[child]?.isFailedLeaf;
     const used = new Set([own]);
-    for (const child of children) if (isBranch(child)) used.add(given.get(keyOf(child)) ?? own);
+    const isAlone = !children.some(isBranch);
+    for (const child of children) if (!nodes[child]?.isFailedLeaf) used.add(given.get(keyOf(child)) ?? own);
     let branches = 0;
     for (const child of children) {
         const colour = given.get(keyOf(child)) ?? (child === heir ? own : nextColour(own, used, branches));
         colours[child] = colour;
-        if (child !== heir) given.set(keyOf(child), colour);
+        // Where nothing branches off, the colour follows from the parent's.
+        if (child !== heir || !isAlone) given.set(keyOf(child), colour);
         // A failed attempt has no colour of its own, so it uses none up.
         if (!isBranch(child)) continue;
         branches += 1;

@@ -35,9 +35,12 @@ import {
  *   at: {x: number, y: number}, close: (takesFocus: boolean) => void}} props `more`: the last
  *   action; `name`: of the node
  */
-export const NodeMenu = ({ context, node, more, name, at, close }) =>
-    html`<${List} label=${GRAPH_WORDS.actions(name)} actions=${[...actionsOf(context, node), more]} at=${at}
-        close=${close} />`;
+export function NodeMenu({ context, node, more, name, at, close }) {
+    const actions = [...actionsOf(context, node), more].filter(Boolean);
+    // Guests can do nothing at the state that they see.
+    if (actions.length === 0) actions.push({ text: GRAPH_WORDS.here, act: () => {} });
+    return html`<${List} label=${GRAPH_WORDS.actions(name)} actions=${actions} at=${at} close=${close} />`;
+}
 
 /**
  * Takes variables of a state into a new child of the current state.

@@ -53,6 +53,8 @@ import { hasEnded } from '../shell/protocol.js';
  * @property {Set<string>} otherBranches drafts and runs of other branches at the current state
  * @property {(state: string) => import('../checkpoints/residency.js').Progress
  *   | undefined} progressOf the progress of a replay
+ * @property {(id: string) => number} orderOf the place of a state or run among the nodes of the
+ *   graph
  * @property {(state: string) => number} colourOf the colour of a state's branch; see
  *   graph/layout.js
  * @property {Map<string, string>} requestedRuns runs that the server has not confirmed yet, by
@@ -205,7 +207,7 @@ function branchesBeside(model, look, on, own, runs) {
         label: null,
         colour: look.colourOf(on),
     }));
-    return [...ended, ...coming];
+    return [...ended, ...coming].sort((a, b) => look.orderOf(a.id) - look.orderOf(b.id));
 }
 
 /**

@@ -21,6 +21,7 @@ import { newId } from '../text/format.js';
 import { RunAnnouncements } from './run-announcements.js';
 import { RunCompletionBuffer } from '../shell/run-completion-buffer.js';
 import { Variables } from '../variables/variables.js';
+import { PRESENCE_WORDS } from '../presence/presence-words.js';
 import { WORDS } from '../shell/words.js';
 
 /** @typedef {import('./cell-list.js').Cell} Cell */
@@ -185,6 +186,7 @@ export class Page {
             otherBranches: this.otherBranches,
             mayType: this.scope !== 'view',
             progressOf: (state) => this.checkpoints.progressOf(state),
+            orderOf: (id) => this.branches.orderOf(this.model, id),
             colourOf: (state) => this.branches.colourOf(this.model, state),
             draftsOn: (state, before) => this.drafts.on(state, before),
         });
@@ -257,7 +259,10 @@ export class Page {
         if (event.event === 'state_changed') this.variables.onPageMoved();
         if (event.event === 'memory_measured') this.memoryRev += 1;
         if (event.event === 'removed' || event.event === 'reset') this.comparison.onStatesRemoved();
-        if (!this.#exists(this.here)) this.moveTo(refuge ?? this.model.newest(), null, true);
+        if (!this.#exists(this.here)) {
+            this.moveTo(refuge ?? this.model.newest(), null, true);
+            if (event.event === 'removed') this.notify(PRESENCE_WORDS.placeDeleted, false);
+        }
         for (const widget of this.widgets) widget.onEvent(event);
     }
 
@@ -319,7 +324,10 @@ export class Page {
         if (this.model.states.has(id)) this.moveTo(id, null, replace);
         else if (run?.state) this.moveTo(run.state, null, replace);
         else if (run) this.moveTo(this.model.baseOf(run) ?? this.here, id, replace);
-        else this.moveTo(this.model.newest(), null, true);
+        else {
+            this.moveTo(this.model.newest(), null, true);
+            if (id !== '') this.notify(WORDS.addressGone, false);
+        }
         return undefined;
     }
 

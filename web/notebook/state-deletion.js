@@ -4,6 +4,7 @@
 // notebook's trash. No DOM; timers come from outside.
 
 import { PRESENCE_WORDS as WORDS } from '../presence/presence-words.js';
+import { hasEnded } from '../shell/protocol.js';
 
 /** @typedef {import('../shell/model.js').Model} Model */
 
@@ -26,10 +27,10 @@ export class Deletion {
         /** States and attempts shown as being deleted. @type {Set<string>} */
         this.pendingIds = new Set();
         /**
-         * The command to send when the undo is no longer offered, and the position to which an undo
-         * returns.
+         * The command to send when the undo is no longer offered, the position to which an undo
+         * returns, and the states that go with all below them.
          * @type {{command: import('../shell/protocol.js').Command, stood: string | null,
-         *     timer: unknown}
+         *     firsts: string[], timer: unknown}
          *   | null}
          */
         this.pending = null;
@@ -50,11 +51,17 @@ export class Deletion {
         const { model } = this.page;
         const parent = model.states.get(state)?.parent;
         if (!parent) return;
-        const ids = subtree ? subtreeOf(model, state) : [state];
+        const states = subtree ? subtreeOf(model, state) : [state];
+        // Without its subtree, cells that run on the state go on.
+        const runs = runsOn(model, states).filter((run) => subtree || hasEnded(run.status));
+        const ids = [...states, ...runs.map(({ exec_id }) => exec_id)];
         if (subtree && !(await this.#confirm(ids))) return;
-        const count = ids.filter((id) => model.states.get(id)?.living !== 'deleted').length;
         const goal = () => parent;
-        this.#delete({ do: 'delete_state', state, subtree }, ids, { goal, said: WORDS.deleted(count) });
+        this.#delete({ do: 'delete_state', state, subtree }, ids, {
+            goal,
+            said: WORDS.deleted(...this.#counts(ids)),
+            firsts: subtree ? [state] : [],
+        });
     }
 
     /**
@@ -65,22 +72,23 @@ export class Deletion {
      */
     async deleteBranches({ states, attempts }, { kept, said }) {
         const { model } = this.page;
-        const ids = [...states.flatMap((id) => subtreeOf(model, id)), ...attempts];
+        const below = states.flatMap((id) => subtreeOf(model, id));
+        const ids = [...below, ...runsOn(model, below).map(({ exec_id }) => exec_id), ...attempts];
         if (!(await this.#confirm(ids))) return;
         const goal = () => model.newestBelow(kept);
-        this.#delete({ do: 'delete_branches', states, attempts }, ids, { goal, said });
+        this.#delete({ do: 'delete_branches', states, attempts }, ids, { goal, said, firsts: states });
     }
 
     /**
      * @param {import('../shell/protocol.js').Command} command
      * @param {string[]} ids of all states and attempts that it deletes
-     * @param {{goal: () => string, said: string}} how `goal`: the state that a page goes to whose
-     *   own is deleted
+     * @param {{goal: () => string, said: string, firsts?: string[]}} how `goal`: the state that a
+     *   page goes to whose own is deleted; `firsts`: the states that it deletes with all below
      */
-    #delete(command, ids, { goal, said }) {
+    #delete(command, ids, { goal, said, firsts = [] }) {
         const { here, attempt } = this.page;
         const stood = [attempt, here].find((id) => id !== null && ids.includes(id)) ?? null;
-        this.#schedule(command, ids, stood);
+        this.#schedule(command, ids, { stood, firsts });
         if (stood) this.page.goTo(goal(), true);
         this.onDeleted(ids[0] ?? '');
         this.page.notify(said, false, { act: this.offer });
@@ -90,18 +98,18 @@ export class Deletion {
     forgetAttempt(exec_id) {
         if (this.pendingIds.has(exec_id)) return;
         const goal = () => this.page.here;
-        this.#delete({ do: 'drop_attempt', exec_id }, [exec_id], { goal, said: WORDS.forgotten });
+        this.#delete({ do: 'drop_attempt', exec_id }, [exec_id], { goal, said: WORDS.deleted(0, 1) });
     }
 
     /**
      * @param {import('../shell/protocol.js').Command} command
      * @param {string[]} ids
-     * @param {string | null} stood
+     * @param {{stood: string | null, firsts: string[]}} how
      */
-    #schedule(command, ids, stood) {
+    #schedule(command, ids, { stood, firsts }) {
         this.commit();
         this.pendingIds = new Set([...this.pendingIds, ...ids]);
-        this.pending = { command, stood, timer: this.time.setTimer(() => this.commit(), UNDO_MS) };
+        this.pending = { command, stood, firsts, timer: this.time.setTimer(() => this.commit(), UNDO_MS) };
         this.host.requestPaint();
     }
 
@@ -111,11 +119,29 @@ export class Deletion {
         const running = model.openRuns().filter((run) => ids.includes(model.baseOf(run) ?? '')).length;
         if (ids.length <= MANY && !running) return true;
         return this.host.ask({
-            title: WORDS.deleteAsk(ids.length),
+            title: WORDS.deleteAsk(...this.#counts(ids)),
             why: WORDS.deleteWhy(running),
-            act: WORDS.deleteDo(ids.length),
+            act: WORDS.deleteDo(...this.#counts(ids)),
             isBad: true,
         });
+    }
+
+    /** The numbers of states and of failed attempts. @param {string[]} ids @returns {[number, number]} */
+    #counts(ids) {
+        const { states, runs } = this.page.model;
+        const isState = (/** @type {string} */ id) => (states.get(id)?.living ?? 'deleted') !== 'deleted';
+        const isAttempt = (/** @type {string} */ id) => hasEnded(runs.get(id)?.status ?? 'queued');
+        return [ids.filter(isState).length, ids.filter(isAttempt).length];
+    }
+
+    /** Whether a cell was run on what is to be deleted since the user decided it. @param {string[]} firsts */
+    #hasGrown(firsts) {
+        const { model } = this.page;
+        const states = firsts.flatMap((id) => (model.states.has(id) ? subtreeOf(model, id) : []));
+        const ids = [...states, ...runsOn(model, states).map(({ exec_id }) => exec_id)];
+        return ids.some(
+            (id) => !this.pendingIds.has(id) && !this.pendingIds.has(model.states.get(id)?.exec_id ?? ''),
+        );
     }
 
     /**
@@ -178,6 +204,11 @@ export class Deletion {
         this.pending = null;
         this.#dismissOffer();
         const ids = [...this.pendingIds];
+        if (this.#hasGrown(pending.firsts)) {
+            this.pendingIds = new Set();
+            this.page.notify(WORDS.notDeleted, true);
+            return;
+        }
         const reply = await this.host.send(pending.command);
         // Another deletion may be pending by now.
         this.pendingIds = new Set([...this.pendingIds].filter((id) => !ids.includes(id)));
@@ -189,6 +220,16 @@ export class Deletion {
     #dismissOffer() {
         if (this.page.notice?.act === this.offer) this.page.dismissNotice();
     }
+}
+
+/**
+ * The runs at states that have left no state: failed, open, or cancelled.
+ * @param {Model} model
+ * @param {string[]} ids of the states
+ */
+export function runsOn(model, ids) {
+    const on = new Set(ids);
+    return [...model.runs.values()].filter((run) => !run.state && on.has(model.baseOf(run) ?? ''));
 }
 
 /**

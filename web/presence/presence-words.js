@@ -1,6 +1,14 @@
 // @ts-check
 // Texts about other people and deleting.
 
+/** @param {number} n @param {string} one */
+const count = (n, one) => `${n} ${one}${n === 1 ? '' : 's'}`;
+/** @param {number} states @param {number} attempts */
+const counted = (states, attempts) =>
+    [states && count(states, 'state'), attempts && count(attempts, 'failed attempt')]
+        .filter(Boolean)
+        .join(' and ');
+
 export const PRESENCE_WORDS = Object.freeze({
     // People viewing the notebook
     people: 'People viewing this notebook',
@@ -27,17 +35,22 @@ export const PRESENCE_WORDS = Object.freeze({
         'The name is stored in this browser.',
     nameDo: 'Save name',
     // Deleting
-    deleted: (/** @type {number} */ n) => (n === 1 ? 'Deleted one state.' : `Deleted ${n} states.`),
-    forgotten: 'Failed attempt deleted.',
+    deleted: (/** @type {number} */ states, /** @type {number} */ attempts) =>
+        `Deleted ${counted(states, attempts)}.`,
+    notDeleted:
+        'Nothing was deleted: meanwhile, a cell was run on a state that was to be deleted. Delete again to include it.',
+    placeDeleted: 'The state that this page showed was deleted. It is in “Deleted states…” for 30 days.',
     undo: 'Undo',
-    deleteAsk: (/** @type {number} */ n) => `Delete ${n} states?`,
+    deleteAsk: (/** @type {number} */ states, /** @type {number} */ attempts) =>
+        `Delete ${counted(states, attempts)}?`,
     deleteWhy: (/** @type {number} */ running) =>
         `${
             running
                 ? `${running === 1 ? 'One running cell' : `${running} running cells`} will be stopped. `
                 : ''
         }“Deleted states…” keeps them for 30 days.`,
-    deleteDo: (/** @type {number} */ n) => `Delete ${n} states`,
+    deleteDo: (/** @type {number} */ states, /** @type {number} */ attempts) =>
+        `Delete ${counted(states, attempts)}`,
     // Share
     share: 'Share',
     shareCommand: 'Share…',

@@ -39,6 +39,7 @@ export const WORDS = Object.freeze({
     partMissing:
         'This part of the page could not be loaded: the server does not answer. Try again once the ' +
         'connection is back.',
+    addressGone: 'The state of this address was deleted. Shown is the newest state.',
     startedAnew:
         'The state that was shown here no longer exists. Unsaved typing, if any, is in the drafts below.',
     copyAll: 'Copy all code',

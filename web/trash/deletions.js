@@ -1,7 +1,7 @@
 // @ts-check
 // The actions that delete states and branches, and what each of them will delete.
 
-import { countBelow, subtreeOf } from '../notebook/state-deletion.js';
+import { countBelow, runsOn, subtreeOf } from '../notebook/state-deletion.js';
 import { isInMemory } from '../checkpoints/residency.js';
 import { MENU_WORDS } from '../cell/menu-words.js';
 import { hasEnded } from '../shell/protocol.js';
@@ -26,23 +26,27 @@ export function deletionHint({ model, pendingDeletion }, id) {
  * What the deletion of states with all below them takes, in words.
  * @param {Page} page
  * @param {string[]} firsts
+ * @param {string[]} [attempts] further failed attempts
  */
-function branchesHint({ model }, firsts) {
-    const ids = new Set(firsts.flatMap((first) => subtreeOf(model, first)));
-    const running = model.openRuns().filter((run) => ids.has(model.baseOf(run) ?? '')).length;
-    return WORDS.deleteHint({ ...costOf(model, [...ids]), running });
+function branchesHint({ model }, firsts, attempts = []) {
+    const ids = [...new Set(firsts.flatMap((first) => subtreeOf(model, first)))];
+    const cost = costOf(model, ids);
+    const running = runsOn(model, ids).filter(({ status }) => !hasEnded(status)).length;
+    return WORDS.deleteHint({ ...cost, failed: cost.failed + attempts.length, running });
 }
 
 /**
- * The number of states that a deletion takes, and the memory that only they use.
+ * The numbers of states and failed attempts that a deletion takes, and the memory that only they
+ * use.
  * @param {Model} model
  * @param {string[]} ids
  */
 function costOf(model, ids) {
+    const failed = runsOn(model, ids).filter(({ status }) => hasEnded(status)).length;
     const states = ids.flatMap((id) => model.states.get(id) ?? []);
     const bytes = states.reduce((sum, one) => sum + (isInMemory(one) ? (one.memory_bytes ?? 0) : 0), 0);
     const count = states.filter(({ living }) => living !== 'deleted').length;
-    return { count, bytes: bytes < LITTLE ? 0 : bytes };
+    return { count, failed, bytes: bytes < LITTLE ? 0 : bytes };
 }
 
 /**
@@ -107,7 +111,7 @@ export function keepAction(page, id) {
     if (!others) return null;
     return {
         text: WORDS.keepBranch(others.states.length + others.attempts.length),
-        hint: branchesHint(page, others.states),
+        hint: branchesHint(page, others.states, others.attempts),
         words: MENU_WORDS.also.keep,
         act: () => void keepBranch(page, id),
         isBad: true,

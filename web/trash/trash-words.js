@@ -19,13 +19,13 @@ export const TRASH_WORDS = {
     noBranches: 'Nothing branches off from this line of cells.',
     /**
      * What a deletion takes.
-     * @param {{count: number, bytes: number, running?: number, staying?: number}} what `count`: of
-     *   the states; `bytes`: the memory that they free; `running`: the cells that it stops;
+     * @param {{count: number, failed: number, bytes: number, running?: number,
+     *   staying?: number}} what `count`: of the states; `failed`: of the attempts; `bytes`: the memory that they free; `running`: the cells that it stops;
      *   `staying`: the states below that stay
      */
-    deleteHint: ({ count: n, bytes: freed, running = 0, staying = 0 }) =>
+    deleteHint: ({ count: n, failed, bytes: freed, running = 0, staying = 0 }) =>
         [
-            `Deletes ${count(n, 'state')}${freed ? `, frees ${bytes(freed)} of memory` : ''}.`,
+            `Deletes ${count(n, 'state')}${failed ? ` and ${count(failed, 'failed attempt')}` : ''}${freed ? `, frees ${bytes(freed)} of memory` : ''}.`,
             running && `Stops ${count(running, 'running cell')}.`,
             staying && `${staying === 1 ? 'The state below stays.' : `The ${staying} below stay.`}`,
             'Undo for 30 days.',

@@ -7,8 +7,8 @@ import { WORDS } from '../shell/words.js';
 /** @typedef {import('../notebook/page.js').Page} Page */
 
 /**
- * Which of some versions of a cell would run. A version that ran at the same state before is not
- * run again.
+ * Which of some versions of a cell would run. A version that ran at the same state before, or is
+ * running there, does not run again.
  * @param {Page} page
  * @param {import('../notebook/cell-list.js').Cell} cell
  * @param {string[]} codes
@@ -18,7 +18,12 @@ import { WORDS } from '../shell/words.js';
 export function planVariants(page, cell, codes) {
     const base = stateUnder(page.cells(), cell, codes[0] ?? '', page.ownRuns.requested);
     const states = codes.map((code) => (base === undefined ? null : stateOf(page, base, code)));
-    return { fresh: codes.filter((_, i) => states[i] === null), shown: states[0] ?? null };
+    const running = new Set(
+        page.model.openRuns().flatMap((run) => (page.model.baseOf(run) === base ? run.code : [])),
+    );
+    const isFresh = (/** @type {string} */ code, /** @type {number} */ i) =>
+        states[i] === null && !running.has(code);
+    return { fresh: codes.filter(isFresh), shown: states[0] ?? null };
 }
 
 /**
@@ -26,7 +31,7 @@ export function planVariants(page, cell, codes) {
  * the first. If the first is the cell as it ran, the page stays where it is.
  * @param {Page} page
  * @param {import('../notebook/cell-list.js').Cell} cell
- * @param {string[]} codes
+ * @param {string[]} codes all different
  */
 export function runVariants(page, cell, codes) {
     const { fresh, shown } = planVariants(page, cell, codes);

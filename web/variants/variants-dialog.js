@@ -45,9 +45,12 @@ export async function tryVariants(page, cell, code) {
         'variants',
     );
     if (answer === null) return;
-    const codes = texts.filter((text) => text.trim());
+    const codes = codesOf(texts);
     if (codes.length > 0) runVariants(page, cell, codes);
 }
+
+/** The versions to run: those that are not empty, equal ones once. @param {string[]} texts */
+const codesOf = (texts) => [...new Set(texts.filter((text) => text.trim()))];
 
 /** @extends {Component<VariantsProps, {variants: Variant[]}>} */
 class VariantsDialog extends Component {
@@ -96,9 +99,9 @@ class VariantsDialog extends Component {
         this.#change(this.state.variants.toSpliced(at, 1), Math.max(at - 1, 0));
     }
 
-    /** The variants with code. */
+    /** The variants that would run. */
     get #codes() {
-        return this.state.variants.map(({ text }) => text).filter((text) => text.trim());
+        return codesOf(this.state.variants.map(({ text }) => text));
     }
 
     /** @param {KeyboardEvent} event @returns {boolean} whether the key was handled */
