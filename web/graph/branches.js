@@ -78,7 +78,11 @@ export class Branches {
         return names;
     }
 
-    /** The place of a state or run among the nodes of the graph. @param {Model} model @param {string} id */
+    /**
+     * The place of a state or run among the nodes of the graph.
+     * @param {Model} model
+     * @param {string} id
+     */
     orderOf(model, id) {
         this.#update(model);
         return this.#nodes.get(id)?.at ?? Number.MAX_SAFE_INTEGER;

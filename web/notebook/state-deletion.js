@@ -126,7 +126,11 @@ export class Deletion {
         });
     }
 
-    /** The numbers of states and of failed attempts. @param {string[]} ids @returns {[number, number]} */
+    /**
+     * The numbers of states and of failed attempts.
+     * @param {string[]} ids
+     * @returns {[number, number]}
+     */
     #counts(ids) {
         const { states, runs } = this.page.model;
         const isState = (/** @type {string} */ id) => (states.get(id)?.living ?? 'deleted') !== 'deleted';
@@ -134,7 +138,10 @@ export class Deletion {
         return [ids.filter(isState).length, ids.filter(isAttempt).length];
     }
 
-    /** Whether a cell was run on what is to be deleted since the user decided it. @param {string[]} firsts */
+    /**
+     * Whether a cell was run on what is to be deleted since the user decided it.
+     * @param {string[]} firsts
+     */
     #hasGrown(firsts) {
         const { model } = this.page;
         const states = firsts.flatMap((id) => (model.states.has(id) ? subtreeOf(model, id) : []));

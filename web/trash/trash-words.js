@@ -20,8 +20,9 @@ export const TRASH_WORDS = {
     /**
      * What a deletion takes.
      * @param {{count: number, failed: number, bytes: number, running?: number,
-     *   staying?: number}} what `count`: of the states; `failed`: of the attempts; `bytes`: the memory that they free; `running`: the cells that it stops;
-     *   `staying`: the states below that stay
+     *   staying?: number}} what `count`: of the states; `failed`: of the attempts; `bytes`: the
+     *   memory that they free; `running`: the cells that it stops; `staying`: the states below
+     *   that stay
      */
     deleteHint: ({ count: n, failed, bytes: freed, running = 0, staying = 0 }) =>
         [
