@@ -2,8 +2,8 @@
 // Names that tell compared states apart. Pure.
 //
 // A state without a label comes after that of its branch, if it has one. If several states have the
-// same name, the name of the first cell since their common ancestor comes
-// before it, because there their lineages part. Else they are numbered.
+// same name, the name of the first cell since their common ancestor comes before it, because there
+// their lineages part. Else they are numbered.
 
 import { alikeIn, fullName, tailOf } from '../graph/node-names.js';
 import { COMPARE_WORDS as SAY } from './compare-words.js';

@@ -3,6 +3,7 @@
 // it. Pure.
 
 import { branchColour, treeOf } from './layout.js';
+import { GRAPH_WORDS } from './graph-words.js';
 import { plainNames } from './node-names.js';
 import { Nodes } from './nodes.js';
 import { WORDS } from '../shell/words.js';
@@ -62,7 +63,7 @@ export class Branches {
             return { name: ROW_WORDS.row(member.row, valuesText(member.sweep, member.row)), lead: '' };
         const told = this.#namesBelow(this.#nodes.get(id)?.from ?? -1).get(id);
         if (told?.name) return told;
-        return { name: state?.parent ? WORDS.cellNumber(state.exec_count) : WORDS.graphRoot, lead: '' };
+        return { name: state?.parent ? GRAPH_WORDS.cell(state.exec_count) : WORDS.graphRoot, lead: '' };
     }
 
     /** @param {number} parent the index of a node; -1: above the root */

@@ -43,7 +43,7 @@ export const rowId = (id) => `node-${id.replaceAll(/\s/g, '-')}`;
 /** @param {import('./scene.js').Row} row */
 export const titleOf = ({ node }) =>
     node.state?.label ??
-    (node.from < 0 ? WORDS.graphRoot : fullName(node) || WORDS.cellNumber(node.state?.exec_count ?? 0));
+    (node.from < 0 ? WORDS.graphRoot : fullName(node) || GRAPH_WORDS.cell(node.state?.exec_count ?? 0));
 
 /** @extends {Component<RowProps, {}>} */
 export class GraphRow extends Component {

@@ -51,10 +51,9 @@ export class Deletion {
         const { model } = this.page;
         const parent = model.states.get(state)?.parent;
         if (!parent) return;
-        const states = subtree ? subtreeOf(model, state) : [state];
         // Without its subtree, cells that run on the state go on.
-        const runs = runsOn(model, states).filter((run) => subtree || hasEnded(run.status));
-        const ids = [...states, ...runs.map(({ exec_id }) => exec_id)];
+        const failed = () => runsOn(model, [state]).filter((run) => hasEnded(run.status));
+        const ids = subtree ? allBelow(model, [state]) : [state, ...failed().map(({ exec_id }) => exec_id)];
         if (subtree && !(await this.#confirm(ids))) return;
         const goal = () => parent;
         this.#delete({ do: 'delete_state', state, subtree }, ids, {
@@ -72,8 +71,7 @@ export class Deletion {
      */
     async deleteBranches({ states, attempts }, { kept, said }) {
         const { model } = this.page;
-        const below = states.flatMap((id) => subtreeOf(model, id));
-        const ids = [...below, ...runsOn(model, below).map(({ exec_id }) => exec_id), ...attempts];
+        const ids = [...allBelow(model, states), ...attempts];
         if (!(await this.#confirm(ids))) return;
         const goal = () => model.newestBelow(kept);
         this.#delete({ do: 'delete_branches', states, attempts }, ids, { goal, said, firsts: states });
@@ -144,9 +142,8 @@ export class Deletion {
      */
     #hasGrown(firsts) {
         const { model } = this.page;
-        const states = firsts.flatMap((id) => (model.states.has(id) ? subtreeOf(model, id) : []));
-        const ids = [...states, ...runsOn(model, states).map(({ exec_id }) => exec_id)];
-        return ids.some(
+        const ids = firsts.filter((id) => model.states.has(id));
+        return allBelow(model, ids).some(
             (id) => !this.pendingIds.has(id) && !this.pendingIds.has(model.states.get(id)?.exec_id ?? ''),
         );
     }
@@ -237,6 +234,16 @@ export class Deletion {
 export function runsOn(model, ids) {
     const on = new Set(ids);
     return [...model.runs.values()].filter((run) => !run.state && on.has(model.baseOf(run) ?? ''));
+}
+
+/**
+ * The ids of states, their descendants, and the runs there that have left no state.
+ * @param {Model} model
+ * @param {string[]} firsts
+ */
+function allBelow(model, firsts) {
+    const states = firsts.flatMap((id) => subtreeOf(model, id));
+    return [...states, ...runsOn(model, states).map(({ exec_id }) => exec_id)];
 }
 
 /**

@@ -1,11 +1,11 @@
 // @ts-check
 // Texts about other people and deleting.
 
-/** @param {number} n @param {string} one */
-const count = (n, one) => `${n} ${one}${n === 1 ? '' : 's'}`;
+import { counted } from '../text/format.js';
+
 /** @param {number} states @param {number} attempts */
-const counted = (states, attempts) =>
-    [states && count(states, 'state'), attempts && count(attempts, 'failed attempt')]
+const both = (states, attempts) =>
+    [states && counted(states, 'state'), attempts && counted(attempts, 'failed attempt')]
         .filter(Boolean)
         .join(' and ');
 
@@ -36,13 +36,13 @@ export const PRESENCE_WORDS = Object.freeze({
     nameDo: 'Save name',
     // Deleting
     deleted: (/** @type {number} */ states, /** @type {number} */ attempts) =>
-        `Deleted ${counted(states, attempts)}.`,
+        `Deleted ${both(states, attempts)}.`,
     notDeleted:
         'Nothing was deleted: meanwhile, a cell was run on a state that was to be deleted. Delete again to include it.',
     placeDeleted: 'The state that this page showed was deleted. It is in “Deleted states…” for 30 days.',
     undo: 'Undo',
     deleteAsk: (/** @type {number} */ states, /** @type {number} */ attempts) =>
-        `Delete ${counted(states, attempts)}?`,
+        `Delete ${both(states, attempts)}?`,
     deleteWhy: (/** @type {number} */ running) =>
         `${
             running
@@ -50,7 +50,7 @@ export const PRESENCE_WORDS = Object.freeze({
                 : ''
         }“Deleted states…” keeps them for 30 days.`,
     deleteDo: (/** @type {number} */ states, /** @type {number} */ attempts) =>
-        `Delete ${counted(states, attempts)}`,
+        `Delete ${both(states, attempts)}`,
     // Share
     share: 'Share',
     shareCommand: 'Share…',

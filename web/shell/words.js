@@ -273,7 +273,6 @@ export const WORDS = Object.freeze({
     // Graph
     graph: 'Graph of states',
     graphRoot: 'Start',
-    cellNumber: (/** @type {number} */ n) => `Cell ${n}`,
     nodeStatus: Object.freeze({
         ok: '',
         imported: '',

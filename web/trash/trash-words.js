@@ -1,10 +1,7 @@
 // @ts-check
 // Texts about deleted states and failed attempts.
 
-import { bytes } from '../text/format.js';
-
-/** @param {number} n @param {string} one */
-const count = (n, one) => `${n} ${one}${n === 1 ? '' : 's'}`;
+import { bytes, counted } from '../text/format.js';
 
 export const TRASH_WORDS = {
     // Actions
@@ -26,8 +23,8 @@ export const TRASH_WORDS = {
      */
     deleteHint: ({ count: n, failed, bytes: freed, running = 0, staying = 0 }) =>
         [
-            `Deletes ${count(n, 'state')}${failed ? ` and ${count(failed, 'failed attempt')}` : ''}${freed ? `, frees ${bytes(freed)} of memory` : ''}.`,
-            running && `Stops ${count(running, 'running cell')}.`,
+            `Deletes ${counted(n, 'state')}${failed ? ` and ${counted(failed, 'failed attempt')}` : ''}${freed ? `, frees ${bytes(freed)} of memory` : ''}.`,
+            running && `Stops ${counted(running, 'running cell')}.`,
             staying && `${staying === 1 ? 'The state below stays.' : `The ${staying} below stay.`}`,
             'Undo for 30 days.',
         ]
@@ -58,7 +55,7 @@ export const TRASH_WORDS = {
      * @param {number} attempts
      */
     counted: (states, attempts) =>
-        [states && count(states, 'state'), attempts && count(attempts, 'failed attempt')]
+        [states && counted(states, 'state'), attempts && counted(attempts, 'failed attempt')]
             .filter(Boolean)
             .join(', '),
     /** @param {number} n */
