@@ -4,6 +4,7 @@
 import { serverPath } from './shell/server-path.js';
 import { OwnTabs } from './presence/own-tabs.js';
 import { displayName } from './presence/display-name.js';
+import { isTableAddress } from './branches/branch-table.js';
 import { Model } from './shell/model.js';
 import { Attention } from './notebook/attention.js';
 import { COMMANDS, EVENTS } from './shell/protocol.js';
@@ -81,10 +82,11 @@ function hushLater() {
         hushing = setTimeout(() => page.dismissNotice(), notice.act ? 2 * NOTICE_MS : NOTICE_MS);
 }
 
-/** The position in the address; '' if it is none. */
+/** What the address names: see `Page.goTo`; '' if it is nothing. */
 function address() {
+    const fragment = location.hash.slice(1);
     try {
-        return decodeURIComponent(location.hash.slice(1));
+        return isTableAddress(fragment) ? fragment : decodeURIComponent(fragment);
     } catch {
         return '';
     }
@@ -106,7 +108,7 @@ const page = new Page(model, {
             history[replace ? 'replaceState' : 'pushState'](
                 null,
                 '',
-                `#${encodeURIComponent(id).replace('%3D', '=')}`,
+                `#${isTableAddress(id) ? id : encodeURIComponent(id).replace('%3D', '=')}`,
             );
     },
     displayName,

@@ -54,7 +54,7 @@ const tableOfBranches = async (page) => {
     await page.keyboard.press('Enter');
     await page.locator('.branches-add input').fill('r2');
     await page.keyboard.press('Enter');
-    await page.locator('.branches .number').first().waitFor();
+    await page.locator('.branches [data-value="number"]').first().waitFor();
 };
 const tableOfSweep = async (page) => {
     await page.keyboard.press('F1');

@@ -365,6 +365,15 @@ testOnOwnServer(
         await page.keyboard.press('Escape');
         await page.locator('.row').nth(1).click();
         await isNamed('.after button');
+
+        // A guest who may only view sees variables in the table, and no expressions.
+        await guest.evaluate(() => (location.hash = 'branches?column=result&column=result%2B1'));
+        const value = (text) => guest.locator('.branches [data-value]', { hasText: text });
+        for (const text of ['3', '1']) await value(new RegExp(`^${text}$`)).waitFor();
+        await guest
+            .locator('.branches .pending', { hasText: 'Only people who may run cells' })
+            .first()
+            .waitFor();
     },
 );
 

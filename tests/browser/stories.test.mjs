@@ -439,8 +439,8 @@ test(
             page.$$eval('.branches tbody tr', (all) =>
                 all.map((row) => [
                     row.querySelector('b').textContent,
-                    ...[...row.querySelectorAll('.number, .failed, .text')].map((cell) => cell.textContent),
-                    row.dataset.best === undefined ? '' : 'best',
+                    ...[...row.querySelectorAll('[data-value]')].map((cell) => cell.textContent),
+                    row.dataset.extreme === undefined ? '' : 'best',
                 ]),
             );
         const scores = async () => (await table()).map(([, score]) => score);
@@ -471,7 +471,7 @@ test(
         await becomes(scores, ['4', '8', '32']);
         await page.locator('.branches tbody tr').first().getByRole('checkbox').check();
         await page.locator('.branches tbody tr').last().getByRole('checkbox').check();
-        await page.getByRole('button', { name: 'Compare', exact: true }).click();
+        await page.locator('dialog').getByRole('button', { name: 'Compare', exact: true }).click();
         await page.waitForSelector('.compare .diff-line');
         await page.keyboard.press('Escape');
         await page.waitForSelector('.compare', { state: 'detached' });
@@ -483,7 +483,7 @@ test(
         await becomes(scores, ['4', '8', '32', '']);
         for (const box of await page.locator('.branches tbody').getByRole('checkbox').all())
             await box.check();
-        await page.getByRole('button', { name: 'Compare', exact: true }).click();
+        await page.locator('dialog').getByRole('button', { name: 'Compare', exact: true }).click();
         await page.getByRole('heading', { name: 'Compare 4 states' }).waitFor();
         await becomes(() => texts('.side-card .letter'), ['A', 'B', 'C', 'D']);
         await becomes(async () => (await texts('.row .letter')).sort(), ['A', 'B', 'C', 'D']);
@@ -519,6 +519,70 @@ test(
         );
     },
 );
+
+test('the table of branches offers columns, filters, compares with a baseline, and travels by its address', async () => {
+    await run('x = 2');
+    await ran(1);
+    for (const power of [2, 5, 3]) {
+        await page.locator('.row').nth(1).click();
+        await ran(1);
+        await run(`score = x ** ${power}\nsame = 1`);
+        await ran(2);
+    }
+    await page.locator('#graph').focus();
+    await page.keyboard.press('t');
+    const cells = (selector, on = page) => texts(`.branches tbody ${selector}`, on);
+    await becomes(
+        () => cells('.code'),
+        [5, 3, 2].map((power) => `score = x ** ${power}`),
+    );
+    await becomes(() => texts('.branches-offered code'), ['score']);
+    await page.getByRole('button', { name: 'Add the column score' }).click();
+    await becomes(() => cells('[data-value]'), ['32', '8', '4']);
+    await becomes(() => texts('.branches-offered code'), []);
+
+    // Memory and run time.
+    const heads = ['Branch', 'score', 'Differing code', 'Run time', 'Memory', 'Created'];
+    assert.deepEqual(await texts('.branches thead th'), heads);
+    await becomes(
+        async () => (await cells('td:nth-child(6)')).every((text) => /^\d.* [kM]B$/.test(text)),
+        true,
+    );
+    assert.ok((await cells('td:nth-child(5)')).every((text) => /^(<|\d).* m?s$/.test(text)));
+
+    // The baseline comes first, and stays when a filter hides other rows.
+    await page.getByRole('button', { name: 'Make score = x ** 3 the baseline' }).click();
+    await becomes(() => cells('[data-value]'), ['8', '32+24 (+300 %)', '4−4 (−50 %)']);
+    await becomes(() => cells('.code'), ['score = x ** 5', 'score = x ** 2']);
+    await page.locator('.branches-filter').fill('score > 10');
+    await becomes(() => cells('[data-value]'), ['8', '32+24 (+300 %)']);
+    await page.locator('dialog p', { hasText: '1 of 3 rows matches the filter' }).waitFor();
+
+    // A reload and a link show the same table. Expressions of a link run only after a question.
+    await page.locator('.branches-add input').fill('[score, 0][0] + 1');
+    await page.keyboard.press('Enter');
+    const shown = ['8', '9', '32+24 (+300 %)', '33+24 (+267 %)'];
+    await becomes(() => cells('[data-value]'), shown);
+    await page.reload();
+    await becomes(() => cells('[data-value]'), shown);
+    const address = page.url();
+    const other = await open(server.url);
+    await other.evaluate((to) => (location.hash = to), new URL(address).hash);
+    await becomes(() => cells('[data-value]', other), ['8', '32+24 (+300 %)']);
+    await becomes(() => cells('tr:first-child .pending', other), ['not run yet', '–']);
+    await other.locator('.branches-question', { hasText: '[score, 0][0] + 1' }).getByRole('button').click();
+    await becomes(() => cells('[data-value]', other), shown);
+
+    // Closing returns to the state; Back opens the table again.
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.waitForSelector('dialog', { state: 'detached' });
+    assert.doesNotMatch(page.url(), /branches/);
+    await page.goBack();
+    await becomes(() => cells('[data-value]'), shown);
+    await page.locator('.branch-name').first().click();
+    await page.waitForSelector('dialog', { state: 'detached' });
+    await becomes(async () => (await texts('.row[data-here] .what'))[0], 'score = x ** 3');
+});
 
 test('variables of another branch are taken into a new state; what both changed is decided', async () => {
     await run('x, k, model = 1, 1, "none"');

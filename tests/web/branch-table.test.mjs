@@ -1,150 +1,81 @@
+// The choice of the table of branches in the address.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-    BY_NAME,
-    BY_TIME,
-    extremeStates,
-    branchRows,
-    inOrder,
-    missingColumns,
-    missingVariable,
-    nextOrder,
-    sortedRows,
-} from '../../web/branches/branch-table.js';
-import { Growing } from './graph-growing.mjs';
+import { addressOf, BranchTable, choiceIn, MAX_COLUMNS } from '../../web/branches/branch-table.js';
 
-const label = (growing, id, text) =>
-    growing.model.fold({ event: 'state_changed', state: { ...growing.model.states.get(id), label: text } });
-const number = (value) => ({ text: String(value), number: value, failed: false });
-const ids = (rows) => rows.map(({ state }) => state.id);
+const NOTHING = { columns: [], order: null, filter: '', baseline: null, picked: [] };
 
-/** Three branches from one state. */
-function three() {
-    const growing = new Growing();
-    const fork = growing.line('initial', 2);
-    const ends = [growing.line(fork, 2), growing.line(fork, 1), growing.line(fork, 3)];
-    return { growing, fork, ends };
+/** A table in a tab that remembers, and what the tab remembers and shows in its address. */
+function inTab(kept = new Map()) {
+    const tab = { kept, address: '' };
+    const host = /** @type {any} */ ({
+        recall: (key) => kept.get(key) ?? null,
+        remember: (key, value) => kept.set(key, value),
+        setAddress: (address) => (tab.address = address),
+        requestPaint: () => {},
+    });
+    const page = /** @type {any} */ ({ model: { states: new Map([['a', {}]]) }, address: 'here' });
+    return { tab, table: new BranchTable(page, host) };
 }
 
-test('each branch has one row, in the order of the graph', () => {
-    const { growing, ends } = three();
-    assert.deepEqual(ids(branchRows(growing.model)), [ends[1], ends[2], ends[0]]);
-    assert.deepEqual(branchRows(new Growing().model), [], 'the start is no branch');
+test('an address gives back the choice, whatever it contains', () => {
+    const choices = [
+        NOTHING,
+        { ...NOTHING, columns: ['r2', 'len(df)', 'a & b', "d['=#%?+']", 'ü'], filter: '100 % & more' },
+        { ...NOTHING, order: { by: '-loss', isDown: false } },
+        { ...NOTHING, order: { by: '#memory', isDown: true }, baseline: 'a', picked: ['x..y', 'b'] },
+    ];
+    for (const choice of choices) {
+        assert.deepEqual(choiceIn(addressOf(choice)), choice);
+        assert.match(addressOf(choice), /^[\x21-\x7e]+$/);
+    }
 });
 
-test('failed attempts and running cells do not end a row', () => {
-    const { growing, ends } = three();
-    growing.run(ends[1], 'error');
-    growing.begin(ends[2]);
-    assert.deepEqual(ids(branchRows(growing.model)), [ends[1], ends[2], ends[0]]);
+test('a broken or foreign address makes no table, or a small one', () => {
+    for (const other of ['', 'initial', 'compare=a..b', 'branches', 'Branches?'])
+        assert.equal(choiceIn(other), null);
+    assert.deepEqual(choiceIn('branches?%E0%A4&column=&column=%20&sort=x'), NOTHING);
+    const many = Array.from({ length: 500 }, (_, i) => `column=c${i}&column=c${i}`).join('&');
+    assert.equal(choiceIn(`branches?${many}`).columns.length, MAX_COLUMNS);
 });
 
-test('a row is named by the last label since its fork, else by its first cell', () => {
-    const { growing, fork, ends } = three();
-    label(growing, fork, 'data');
-    label(growing, 's7', 'best so far');
-    const names = branchRows(growing.model).map(({ name, last }) => [name, last]);
-    assert.deepEqual(names, [
-        ['x = 4', ''],
-        ['best so far', 'x = 7'],
-        ['x = 2', 'x = 3'],
-    ]);
-    label(growing, ends[2], 'deep');
-    assert.equal(branchRows(growing.model)[1].name, 'deep', 'the last label counts');
+test('a tab remembers its choice, and the address follows while the table is open', () => {
+    const { tab, table } = inTab();
+    table.change({ columns: ['r2'] });
+    assert.equal(tab.address, '', 'a closed table has no address');
+    table.open();
+    assert.equal(tab.address, 'branches?column=r2');
+    table.change({ filter: 'x' });
+    assert.equal(tab.address, 'branches?column=r2&filter=x');
+    table.close();
+    assert.equal(tab.address, 'here');
+    const again = inTab(tab.kept).table;
+    again.open();
+    assert.deepEqual(again.choice, { ...NOTHING, columns: ['r2'], filter: 'x' });
 });
 
-test('rows keep the order that they had; new rows come last', () => {
-    const { growing, ends } = three();
-    const before = [ends[0], ends[2], ends[1]];
-    const added = growing.line(ends[0], 1);
-    assert.deepEqual(ids(inOrder(branchRows(growing.model), before)), [ends[2], ends[1], added]);
-});
-
-test('rows are sorted by numbers; rows without one come last, whatever the direction', () => {
-    const { growing, ends } = three();
-    const rows = branchRows(growing.model);
-    const values = new Map([
-        [ends[0], new Map([['r2', number(0.5)]])],
-        [ends[1], new Map([['r2', { text: 'NameError', number: null, failed: true }]])],
-        [ends[2], new Map([['r2', number(0.9)]])],
-    ]);
-    const sorted = (isDown) => ids(sortedRows(rows, values, { by: 'r2', isDown }));
-    assert.deepEqual(sorted(true), [ends[2], ends[0], ends[1]]);
-    assert.deepEqual(sorted(false), [ends[0], ends[2], ends[1]]);
-    assert.deepEqual(ids(sortedRows(rows, values, null)), ids(rows));
-    assert.deepEqual([...extremeStates(rows, values, { by: 'r2', isDown: true })], [ends[2]]);
-    assert.deepEqual([...extremeStates(rows, values, { by: 'r2', isDown: false })], [ends[0]]);
-    assert.equal(extremeStates(rows, values, { by: BY_TIME, isDown: true }).size, 0);
-});
-
-test('a variable may be called like a column of the table; infinity is a number, and texts are sorted', () => {
-    const { growing, ends } = three();
-    const rows = branchRows(growing.model);
-    const sorted = (isDown, ...given) => {
-        const values = new Map(ends.map((id, i) => [id, new Map([['time', given[i]]])]));
-        const order = { by: 'time', isDown };
-        return [ids(sortedRows(rows, values, order)), [...extremeStates(rows, values, order)]];
-    };
-    const [a, b, c] = ends;
-    assert.deepEqual(sorted(true, number(30), number(10), number(20)), [[a, c, b], [a]]);
-    const text = (text) => ({ text, number: null, failed: false });
-    assert.deepEqual(sorted(false, text('-inf'), number(1), text('np.float64(inf)')), [[a, b, c], [a]]);
-    assert.deepEqual(sorted(true, text("'x'"), { ...text('NameError'), failed: true }, text("'y'")), [
-        [c, a, b],
-        [],
-    ]);
-    assert.notDeepEqual(
-        ids(sortedRows(rows, new Map(), { by: BY_NAME, isDown: true })),
-        ids(sortedRows(rows, new Map(), { by: BY_NAME, isDown: false })),
-    );
-});
-
-test('a branch that is about to be deleted has no row', () => {
-    const { growing, ends } = three();
-    assert.deepEqual(
-        ids(branchRows(growing.model, [], { going: new Set([ends[1]]) })).includes(ends[1]),
+test('the expressions of a link are not evaluated until the user allows them', () => {
+    const { tab, table } = inTab();
+    assert.ok(table.openAddress('branches?column=r2&column=f()'));
+    assert.deepEqual(['r2', 'größe', 'f()', 'a.b', 'a b', '1'].map(table.mayEvaluate), [
+        true,
+        true,
         false,
-    );
+        false,
+        false,
+        false,
+    ]);
+    table.allow(['f()']);
+    assert.ok(inTab(tab.kept).table.mayEvaluate('f()'), 'a reload keeps what was allowed');
+    assert.ok(!inTab().table.mayEvaluate('f()'), 'another tab asks again');
 });
 
-test('equal extreme values are all marked, and a single value is not', () => {
-    const { growing, ends } = three();
-    const rows = branchRows(growing.model);
-    const same = new Map(ends.map((id) => [id, new Map([['n', number(3)]])]));
-    assert.equal(extremeStates(rows, same, { by: 'n', isDown: true }).size, 3);
-    const one = new Map([[ends[0], new Map([['n', number(3)]])]]);
-    assert.equal(extremeStates(rows, one, { by: 'n', isDown: true }).size, 0);
-});
-
-test('only values that are not known or on their way are asked for', () => {
-    /** @type {Map<string, import('../../web/branches/branch-table.js').Value>} */
-    const columns = new Map();
-    columns.set('a', number(1)).set('b', { isPending: true });
-    const values = new Map([['s', columns]]);
-    assert.deepEqual(missingColumns(values, 's', ['a', 'b', 'c']), ['c']);
-    assert.deepEqual(missingColumns(values, 't', ['a']), ['a']);
-});
-
-test('a variable that a branch lacks is told from other failures', () => {
-    const failed = (text) => missingVariable({ text, number: null, failed: true });
-    assert.equal(failed("NameError: name 'r2' is not defined"), 'r2');
-    assert.equal(failed('ZeroDivisionError: division by zero'), null);
-    assert.equal(
-        missingVariable({ text: "NameError: name 'a' is not defined", number: null, failed: false }),
-        null,
-    );
-});
-
-test('clicks on a column sort down, up, and not at all', () => {
-    const down = nextOrder(null, 'a');
-    const up = nextOrder(down, 'a');
-    assert.deepEqual(
-        [down, up],
-        [
-            { by: 'a', isDown: true },
-            { by: 'a', isDown: false },
-        ],
-    );
-    assert.equal(nextOrder(up, 'a'), null);
-    assert.deepEqual(nextOrder(up, 'b'), { by: 'b', isDown: true });
+test('a state is added to the table and removed; one that is gone does not count', () => {
+    const { table } = inTab();
+    assert.equal(table.toggle('a'), true);
+    table.change({ picked: [...table.picked, 'gone'] });
+    assert.deepEqual(table.picked, ['a']);
+    assert.equal(table.toggle('a'), false);
+    assert.deepEqual(table.picked, []);
 });

@@ -30,7 +30,7 @@ const importsOf = (text) =>
  * pure, too.
  */
 const PURE = {
-    branches: ['branch-table', 'picked-states'],
+    branches: ['branch-rows', 'branch-table', 'branch-values'],
     cell: ['cell-operations', 'clipboard-history', 'selection'],
     checkpoints: ['checkpoint-controller', 'residency'],
     commands: ['commands'],

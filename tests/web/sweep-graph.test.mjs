@@ -7,7 +7,7 @@ import { Branches } from '../../web/graph/branches.js';
 import { nodesOf } from '../../web/graph/nodes.js';
 import { Scene } from '../../web/graph/scene.js';
 import { treeOf } from '../../web/graph/layout.js';
-import { branchRows } from '../../web/branches/branch-table.js';
+import { branchRows } from '../../web/branches/branch-rows.js';
 import { cellsOf } from '../../web/notebook/cell-list.js';
 import { memberOf } from '../../web/sweep/sweeps.js';
 import { Growing } from './graph-growing.mjs';

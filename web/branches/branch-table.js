@@ -1,210 +1,150 @@
 // @ts-check
-// The table of branches as data: a row for the end of each branch and for each state that the user
-// added, a column for each expression, and the values in between. Pure.
-
-import { treeOf } from '../graph/layout.js';
-import { fullName } from '../graph/node-names.js';
-import { nodesOf } from '../graph/nodes.js';
+// The table of branches, as far as the page needs it before the table is loaded: whether it is
+// open, and what the user chose to see. The address contains the choice, so a reload or a shared
+// link shows the same table, and this tab remembers it while the table is closed. Pure.
 
 /** @typedef {import('../shell/model.js').Model} Model */
-/** @typedef {import('../shell/protocol.js').State} State */
-/** @typedef {import('../graph/nodes.js').Node} Node */
+/** @typedef {{by: string, isDown: boolean}} Order `by`: an expression, or see branch-rows.js */
 /**
- * @typedef {import('../shell/protocol.js').Evaluated | {isPending: true} | {refusal: string}} Value
- *   the value of an expression at a state; still to come; or why there is none
+ * @typedef {object} Choice
+ * @property {string[]} columns Python expressions
+ * @property {Order | null} order null: the order of the graph
+ * @property {string} filter
+ * @property {string | null} baseline the state with which the other rows are compared
+ * @property {string[]} picked states that have a row besides the ends of branches
  */
-/** @typedef {Map<string, Map<string, Value>>} Values by state, then by expression */
-/**
- * @typedef {object} BranchRow
- * @property {State} state the last state of the branch, or the state that the user added
- * @property {boolean} isPicked whether the user added the state
- * @property {string} name the last label on the branch, else the name of its first cell
- * @property {string} last the name of its last cell, if it is another one
- * @property {number} colour see graph/layout.js
- * @property {import('../shell/model.js').Run | null} run the run that made `state`
- */
-/** @typedef {{by: string, isDown: boolean}} Order `by`: an expression, `BY_NAME` or `BY_TIME` */
-
-/** Columns that are no expressions: in Python, they would be comments. */
-export const BY_NAME = '#name';
-export const BY_TIME = '#time';
 
 /** How many expressions one command may evaluate; see docs/api.md. */
 export const MAX_COLUMNS = 50;
+/** The most states besides the ends of branches. */
+const MAX_PICKED = 200;
+
+/** The address fragment of the table, before its query; see docs/api.md. */
+const ADDRESS = 'branches?';
+/** @type {Readonly<Choice>} */
+const NOTHING = Object.freeze({ columns: [], order: null, filter: '', baseline: null, picked: [] });
+/** The key under which the tab remembers the choice. */
+const CHOICE = 'branchTable';
+/** The key under which the tab remembers the expressions that its user has entered or allowed. */
+const ALLOWED = 'branchExpressions';
+
+/** Whether an address fragment is that of the table: a query, which must not be decoded as a whole. */
+export const isTableAddress = (/** @type {string} */ fragment) => fragment.startsWith(ADDRESS);
+
+/** @param {Choice} choice @returns {string} the address fragment, without the # */
+export function addressOf({ columns, order, filter, baseline, picked }) {
+    const query = new URLSearchParams();
+    for (const column of columns) query.append('column', column);
+    if (order) query.set(order.isDown ? 'descending' : 'ascending', order.by);
+    if (filter) query.set('filter', filter);
+    if (baseline) query.set('baseline', baseline);
+    for (const state of picked) query.append('state', state);
+    return ADDRESS + query;
+}
 
 /**
- * The ends of all branches and further states, in the order of the graph.
- * @param {Model} model
- * @param {string[]} [picked] the states that the user added
- * @param {{given?: import('../graph/layout.js').GivenColours, going?: Set<string>}} [page] `going`:
- *   states that are about to be deleted
- * @returns {BranchRow[]}
+ * The choice that an address fragment describes; null if it is another address.
+ * @param {string} fragment
+ * @returns {Choice | null}
  */
-export function branchRows(model, picked = [], { given = new Map(), going = new Set() } = {}) {
-    const nodes = nodesOf(model);
-    const isGone = (/** @type {State} */ { living, id }) => living === 'deleted' || going.has(id);
-    const { order, colours } = treeOf(nodes, given);
-    const rowAt = (/** @type {number} */ at) => {
-        const node = nodes[at];
-        if (!node?.state || node.from < 0 || isGone(node.state)) return null;
-        const { state, run } = node;
-        const [colour, last] = [colours[at] ?? 0, fullName(node)];
-        if (isEnd(nodes, node, isGone)) {
-            const { label, first } = beginning(nodes, node);
-            const name = label ?? fullName(first);
-            return { state, run, name, last: last === name ? '' : last, colour, isPicked: false };
-        }
-        if (!picked.includes(node.id)) return null;
-        const name = state.label ?? last;
-        return { state, run, name, last: last === name ? '' : last, colour, isPicked: true };
+export function choiceIn(fragment) {
+    if (!isTableAddress(fragment)) return null;
+    const query = new URLSearchParams(fragment.slice(ADDRESS.length));
+    const all = (/** @type {string} */ key, /** @type {number} */ most) =>
+        [...new Set(query.getAll(key).map((text) => text.trim()))].filter(Boolean).slice(0, most);
+    const [down, up] = [query.get('descending'), query.get('ascending')];
+    const by = down ?? up;
+    return {
+        columns: all('column', MAX_COLUMNS),
+        order: by ? { by, isDown: down !== null } : null,
+        filter: query.get('filter') ?? '',
+        baseline: query.get('baseline'),
+        picked: all('state', MAX_PICKED),
     };
-    return order.flatMap((at) => rowAt(at) ?? []);
 }
 
-/**
- * Whether no state follows a node. The rows of sweeps have a table of their own, so only those from
- * which somebody has continued count.
- * @param {Node[]} nodes
- * @param {Node} node
- * @param {(state: State) => boolean} isGone
- */
-const isEnd = (nodes, { children }, isGone) =>
-    children.every((child) => {
-        const next = nodes[child];
-        if (next?.sweep) return next.children.length === 0;
-        return !next?.state || isGone(next.state);
-    });
-
-/**
- * The last label between the fork at which a branch begins and its end, and the branch's first
- * node.
- * @param {Node[]} nodes
- * @param {Node} end
- */
-function beginning(nodes, end) {
-    let first = end;
-    let label = end.state?.label ?? null;
-    for (
-        let above = nodes[end.from];
-        above && above.from >= 0 && !above.sweep && isSingle(nodes, above);
-        above = nodes[above.from]
-    ) {
-        first = above;
-        label ??= above.state?.label ?? null;
+export class BranchTable {
+    /**
+     * @param {import('../notebook/page.js').Page} page
+     * @param {import('../notebook/page.js').Host} host
+     */
+    constructor(page, host) {
+        this.page = page;
+        this.host = host;
+        this.isOpen = false;
+        /** @type {Readonly<Choice>} */
+        this.choice = { ...NOTHING, ...host.recall(CHOICE) };
+        /** @type {Set<string>} */
+        this.allowed = new Set(host.recall(ALLOWED) ?? []);
     }
-    return { label, first };
+
+    /** The address fragment of the open table. @returns {string | null} */
+    get address() {
+        return this.isOpen ? addressOf(this.choice) : null;
+    }
+
+    /** The states besides the ends of branches that still exist. */
+    get picked() {
+        return this.choice.picked.filter((id) => this.page.model.states.has(id));
+    }
+
+    open() {
+        this.isOpen = true;
+        this.host.setAddress(addressOf(this.choice), false);
+        this.host.requestPaint();
+    }
+
+    close() {
+        if (!this.isOpen) return;
+        this.isOpen = false;
+        this.host.setAddress(this.page.address, false);
+        this.host.requestPaint();
+    }
+
+    /** @param {Partial<Choice>} change */
+    change(change) {
+        this.choice = { ...this.choice, ...change };
+        this.host.remember(CHOICE, this.choice);
+        if (this.isOpen) this.host.setAddress(addressOf(this.choice), true);
+        this.host.requestPaint();
+    }
+
+    /**
+     * Adds a state to the table, or removes it.
+     * @param {string} id
+     * @returns {boolean} whether the table has it now
+     */
+    toggle(id) {
+        const { picked } = this;
+        const isThere = picked.includes(id);
+        this.change({ picked: isThere ? picked.filter((one) => one !== id) : [...picked, id] });
+        return !isThere;
+    }
+
+    /**
+     * Opens the table that an address fragment describes. If the fragment describes none, closes
+     * the open table.
+     * @param {string} fragment
+     * @returns {boolean} whether it describes one
+     */
+    openAddress(fragment) {
+        const choice = this.page.model.states.has(fragment) ? null : choiceIn(fragment);
+        this.isOpen = choice !== null;
+        if (choice) this.change(choice);
+        return this.isOpen;
+    }
+
+    // Expressions are code, and a link from anybody may contain some. A name alone runs nothing.
+
+    /** Whether a column may be evaluated without asking. @param {string} column */
+    mayEvaluate = (column) => isName(column) || this.allowed.has(column);
+
+    /** The user entered or allowed expressions. @param {string[]} columns */
+    allow(columns) {
+        for (const column of columns) this.allowed.add(column);
+        this.host.remember(ALLOWED, [...this.allowed]);
+    }
 }
 
-/** Whether exactly one state follows a node. @param {Node[]} nodes @param {Node} node */
-const isSingle = (nodes, { children }) => children.filter((child) => nodes[child]?.state).length === 1;
-
-/**
- * The columns to evaluate for a state: those without a value that is known or on its way.
- * @param {Values} values
- * @param {string} state
- * @param {string[]} columns
- */
-export const missingColumns = (values, state, columns) =>
-    columns.filter((column) => !values.get(state)?.has(column));
-
-/**
- * The number in a cell of the table; null if it holds none.
- * @param {Values} values
- * @param {string} state
- * @param {string} column
- * @returns {number | null}
- */
-export function numberAt(values, state, column) {
-    const value = values.get(state)?.get(column);
-    if (!value || !('number' in value)) return null;
-    // JSON has no infinity.
-    const [, sign] = (!value.failed && value.text.match(/^(?:np\.\w+\()?(-?)inf\b/)) || [];
-    return sign === undefined ? value.number : sign ? -Infinity : Infinity;
-}
-
-/**
- * The text in a cell of the table; null if it holds none, or a number.
- * @param {Values} values
- * @param {string} state
- * @param {string} column
- */
-function textAt(values, state, column) {
-    const value = values.get(state)?.get(column);
-    return value && 'text' in value && !value.failed ? value.text : null;
-}
-
-/**
- * The variable that an expression reads and that a branch lacks; null if the expression has a value
- * or failed otherwise.
- * @param {import('../shell/protocol.js').Evaluated} value
- * @returns {string | null}
- */
-export const missingVariable = ({ failed, text }) =>
-    (failed && text.match(/^NameError: name '(.*)' is not defined/)?.[1]) || null;
-
-/**
- * Sorts rows. When an expression is sorted by, numbers come before texts, and rows without a value
- * come last.
- * @param {BranchRow[]} rows
- * @param {Values} values
- * @param {Order | null} order
- * @returns {BranchRow[]}
- */
-export function sortedRows(rows, values, order) {
-    if (!order) return rows;
-    const sign = order.isDown ? -1 : 1;
-    if (order.by === BY_NAME) return rows.toSorted((a, b) => sign * a.name.localeCompare(b.name));
-    if (order.by === BY_TIME)
-        return rows.toSorted((a, b) => sign * (a.state.created_at - b.state.created_at));
-    return rows.toSorted((a, b) => {
-        const [one, other] = [a, b].map(({ state }) => numberAt(values, state.id, order.by));
-        if (one != null && other != null) return one === other ? 0 : sign * (one < other ? -1 : 1);
-        if (one != null || other != null) return Number(one == null) - Number(other == null);
-        const [text, otherText] = [a, b].map(({ state }) => textAt(values, state.id, order.by));
-        if (text == null || otherText == null) return Number(text == null) - Number(otherText == null);
-        return sign * text.localeCompare(otherText);
-    });
-}
-
-/**
- * Puts rows into an order that was decided before. Rows that it does not have come last.
- * @param {BranchRow[]} rows
- * @param {string[]} ids the states, in their order
- * @returns {BranchRow[]}
- */
-export function inOrder(rows, ids) {
-    const ranks = new Map(ids.map((id, rank) => [id, rank]));
-    const rank = (/** @type {BranchRow} */ { state }) => ranks.get(state.id) ?? ids.length;
-    return rows.toSorted((a, b) => rank(a) - rank(b));
-}
-
-/**
- * The states with the highest number in the column that the rows are sorted by, if the order is
- * descending; with the lowest, if it is ascending.
- * @param {BranchRow[]} rows
- * @param {Values} values
- * @param {Order | null} order
- * @returns {Set<string>}
- */
-export function extremeStates(rows, values, order) {
-    if (!order || order.by === BY_NAME || order.by === BY_TIME) return new Set();
-    const numbers = rows.flatMap(({ state }) => numberAt(values, state.id, order.by) ?? []);
-    if (numbers.length < 2) return new Set();
-    const best = order.isDown ? Math.max(...numbers) : Math.min(...numbers);
-    return new Set(
-        rows
-            .filter(({ state }) => numberAt(values, state.id, order.by) === best)
-            .map(({ state }) => state.id),
-    );
-}
-
-/**
- * The order after a click on a column: descending, ascending, that of the graph.
- * @param {Order | null} order
- * @param {string} by
- * @returns {Order | null}
- */
-export function nextOrder(order, by) {
-    if (order?.by !== by) return { by, isDown: true };
-    return order.isDown ? { by, isDown: false } : null;
-}
+/** Whether an expression is only the name of a variable. @param {string} text */
+export const isName = (text) => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(text);

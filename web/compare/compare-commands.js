@@ -14,7 +14,7 @@ import { withPart } from '../shell/lazy-parts.js';
 export const compareWith = (page, id) => withPart('pick', page, (part) => part.compareWith(page, id));
 
 /** @param {import('../notebook/page.js').Page} page */
-export const showBranches = (page) => withPart('branches', page, (part) => part.showBranches(page));
+export const showBranches = (page) => withPart('branches', page, () => page.branchTable.open());
 
 /**
  * @param {{page: import('../notebook/page.js').Page}} does

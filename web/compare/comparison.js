@@ -110,7 +110,7 @@ export class Comparison {
     close() {
         if (!this.isOpen) return;
         this.states = [];
-        this.host.setAddress(this.page.attempt ?? this.page.here, false);
+        this.host.setAddress(this.page.address, false);
         this.host.requestPaint();
     }
 

@@ -7,7 +7,6 @@ import { withPart } from '../shell/lazy-parts.js';
 import { WORDS } from '../shell/words.js';
 import { GRAPH_WORDS } from './graph-words.js';
 import { BRANCHES_WORDS } from '../branches/branches-words.js';
-import { pickedStates, togglePicked } from '../branches/picked-states.js';
 import { showBranches } from '../compare/compare-commands.js';
 import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
 import { sweepActions } from '../sweep/sweep-commands.js';
@@ -138,11 +137,11 @@ function mainActionsOf(context, node) {
  * @returns {import('../ui/menu.js').Action[]}
  */
 function manyActionsOf(page, node) {
-    const { comparison, model } = page;
+    const { branchTable, comparison, model } = page;
     if (!node.state || !canGrow(node)) return [];
-    const isPicked = pickedStates(page).includes(node.id);
+    const isPicked = branchTable.picked.includes(node.id);
     const pick = () => {
-        if (!togglePicked(page, node.id)) return;
+        if (!branchTable.toggle(node.id)) return;
         const act = { text: BRANCHES_WORDS.show, act: () => void showBranches(page) };
         page.notify(BRANCHES_WORDS.picked, false, { act });
     };

@@ -48,6 +48,7 @@ const compare = (/** @type {import('../shell/lazy-parts.js').Part<'compare'>} */
 /** Takes the place of the cells, which are inert already, until the comparison is loaded. */
 const LOADING = html`<main class="compare-loading" aria-label=${COMPARE_COMMAND_WORDS.name}
     aria-busy="true"><p class="hint late">${COMPARE_COMMAND_WORDS.loading}</p></main>`;
+const branches = (/** @type {import('../shell/lazy-parts.js').Part<'branches'>} */ part) => part.Branches;
 const guide = (/** @type {import('../shell/lazy-parts.js').Part<'example'>} */ part) => part.Guide;
 const filesPane = (/** @type {import('../shell/lazy-parts.js').Part<'files'>} */ part) => part.FilesPane;
 const findPanel = (/** @type {import('../shell/lazy-parts.js').Part<'finder'>} */ part) => part.FindPanel;
@@ -312,6 +313,11 @@ export class App extends Component {
                     html`<${LazyPart} key="compare" of="compare" view=${compare} meanwhile=${LOADING}
                     onFailed=${() => page.comparison.close()} page=${page} controller=${this.controller}
                     back=${this.beforeComparing} rev=${rev} />`
+                }
+                ${
+                    page.branchTable.isOpen &&
+                    html`<${LazyPart} key="branches" of="branches" view=${branches}
+                    onFailed=${() => page.branchTable.close()} page=${page} rev=${rev} />`
                 }
                 ${
                     finder?.isOpen &&

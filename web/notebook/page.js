@@ -5,6 +5,7 @@
 // server knows; the page holds what this tab shows.
 
 import { Branches } from '../graph/branches.js';
+import { BranchTable } from '../branches/branch-table.js';
 import { Comparison } from '../compare/comparison.js';
 import { Deletion } from './state-deletion.js';
 import { Drafts } from './drafts.js';
@@ -114,6 +115,7 @@ export class Page {
         this.completions = new RunCompletionBuffer();
         this.announcements = new RunAnnouncements((text) => host.announce?.(text));
         this.comparison = new Comparison(this, host);
+        this.branchTable = new BranchTable(this, host);
         this.branches = new Branches(host.recall('branchColours') ?? []);
         /**
          * The mounted widgets.
@@ -299,7 +301,8 @@ export class Page {
     // Position
 
     /**
-     * Goes to a state or, by the id of its run, to an attempt.
+     * Goes to a state or, by the id of its run, to an attempt. An address fragment may also name a
+     * comparison or the table of branches.
      * @param {string} id
      * @param {boolean} [replace]
      */
@@ -318,8 +321,10 @@ export class Page {
         this.otherBranches.clear();
         const isFirst = !this.#hasPosition;
         this.#hasPosition = true;
+        const isTable = this.branchTable.openAddress(id);
         const compared = this.comparison.openAddress(id);
-        if (compared) return this.#moveBehind(compared, isFirst);
+        if (compared) return this.#moveBehind(compared.at(-1), isFirst);
+        if (isTable) return this.#moveBehind(this.model.newest(), isFirst);
         const run = this.model.runs.get(id);
         if (this.model.states.has(id)) this.moveTo(id, null, replace);
         else if (run?.state) this.moveTo(run.state, null, replace);
@@ -345,8 +350,16 @@ export class Page {
         this.host.requestPaint();
     }
 
-    /** Compares states. @type {(...states: string[]) => void} */
-    compare = (...states) => this.comparison.open(states);
+    /** Compares states. @param {string[]} states */
+    compare(...states) {
+        this.branchTable.isOpen = false;
+        this.comparison.open(states);
+    }
+
+    /** The address fragment of what is shown. */
+    get address() {
+        return this.branchTable.address ?? this.comparison.address ?? this.attempt ?? this.here;
+    }
 
     /**
      * Shows a state. Keeps what `goTo` ends: the following of a person, and a comparison.
@@ -357,7 +370,7 @@ export class Page {
     moveTo(state, attempt, replace) {
         this.#here = state;
         this.#attempt = attempt;
-        this.host.setAddress(this.comparison.address ?? attempt ?? state, replace);
+        this.host.setAddress(this.address, replace);
         this.variables.onPageMoved();
         this.presence.onMoved();
         this.#moveWidgets();
@@ -365,13 +378,13 @@ export class Page {
     }
 
     /**
-     * A comparison was opened and hides the cells. A page without a position goes to the last
-     * compared state.
-     * @param {string[]} compared
+     * A comparison or the table of branches was opened and hides the cells. A page without a
+     * position gets one.
+     * @param {string | undefined} state
      * @param {boolean} isFirst
      */
-    #moveBehind(compared, isFirst) {
-        if (isFirst || !this.#exists(this.here)) this.#here = compared.at(-1) ?? this.#here;
+    #moveBehind(state, isFirst) {
+        if (isFirst || !this.#exists(this.here)) this.#here = state ?? this.#here;
         this.variables.onPageMoved();
         this.host.requestPaint();
     }

@@ -24,6 +24,9 @@ const TOOLS = new Set([
     'ufunc',
 ]);
 
+/** Whether a variable is an import or a definition. @param {Variable} variable */
+export const isTool = ({ type }) => TOOLS.has(type);
+
 export class Variables {
     /**
      * @param {import('../notebook/page.js').Page} page
@@ -129,10 +132,7 @@ export class Variables {
 }
 
 /** @param {Variable[]} all @returns {Variable[]} stable within each kind */
-const dataFirst = (all) => [
-    ...all.filter(({ type }) => !TOOLS.has(type)),
-    ...all.filter(({ type }) => TOOLS.has(type)),
-];
+const dataFirst = (all) => [...all.filter((one) => !isTool(one)), ...all.filter(isTool)];
 
 /**
  * Whether a state was restored, so that its variables may differ.
