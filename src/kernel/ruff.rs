@@ -1,12 +1,13 @@
 //! Runs ruff, if the user has it: it lints the cells of a notebook and formats a cell. Cells are
 //! sent as a Jupyter notebook, because ruff then knows magics, `!commands`, `?` and top-level
 //! `await`. Ruff runs none of the code, and reads the settings that it would find for a notebook in
-//! the server's directory.
+//! the server's directory. Without settings, it reports mistakes and no questions of style.
 
 use super::helper;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::io;
+use std::{env, fs};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -17,6 +18,10 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_PROBLEMS: usize = 1000;
 /// Maximum length of a message, in characters.
 const MAX_MESSAGE_CHARACTERS: usize = 500;
+/// The rules without settings: errors and unused names, which were ruff's own choice up to 0.12.
+const RULES: &str = "--select=E4,E7,E9,F";
+/// The files that hold ruff's settings; `pyproject.toml` only if it has a table for ruff.
+const SETTINGS: [&str; 3] = ["ruff.toml", ".ruff.toml", "pyproject.toml"];
 /// The code that ruff gives to syntax errors. Ratoon reports those of the notebook's own Python.
 const SYNTAX: &str = "invalid-syntax";
 
@@ -90,10 +95,25 @@ impl Ruff {
 
     fn check(&self, notebook: &str, cells: &[&str]) -> Result<Vec<LintProblem>, String> {
         // Whatever the settings say: change no file, and print JSON.
-        let options = ["--no-fix", "--no-fix-only", "--output-format=json", "--exit-zero"];
+        let mut options = vec!["--no-fix", "--no-fix-only", "--output-format=json", "--exit-zero"];
+        if !self.has_settings() {
+            options.push(RULES);
+        }
         let printed = self.run("check", &options, notebook, cells)?;
         let reported: Vec<Reported> = serde_json::from_str(&printed).map_err(unexpected)?;
         Ok(reported.into_iter().filter_map(|one| placed(one, cells)).collect())
+    }
+
+    /// Whether ruff finds settings for a notebook: in its directory or one above, or those of the
+    /// user.
+    fn has_settings(&self) -> bool {
+        let is_set = |dir: &Path| {
+            SETTINGS.iter().any(|name| {
+                fs::read_to_string(dir.join(name))
+                    .is_ok_and(|text| *name != "pyproject.toml" || text.contains("[tool.ruff"))
+            })
+        };
+        self.dir.ancestors().any(is_set) || settings_of_user().is_some_and(|dir| is_set(&dir))
     }
 
     /// Formats the code of a cell.
@@ -137,6 +157,13 @@ impl Ruff {
             Err(error) => Err(error.to_string()),
         }
     }
+}
+
+/// The directory of the user's own settings.
+fn settings_of_user() -> Option<PathBuf> {
+    let config = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
+    let config = config.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".config")))?;
+    Some(config.join("ruff"))
 }
 
 fn unexpected(_: serde_json::Error) -> String {

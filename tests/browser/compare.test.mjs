@@ -147,7 +147,7 @@ testWithoutPage('typing finds a state to compare with', nightly(), async (t) => 
     await one.waitForSelector('dialog[open] input:focus');
     await one.keyboard.type('dropna');
     await one.waitForFunction(() => document.querySelectorAll('.state-list .state-name').length === 1);
-    await one.locator('.state-list .state-name', { hasText: '# Clean, then fit' }).waitFor();
+    await one.locator('.state-list .state-name', { hasText: 'df = df.dropna()' }).waitFor();
     await one.keyboard.press('Enter');
     await one.waitForSelector('.compare');
     assert.equal(await hash(one), 'compare=a1..b2');

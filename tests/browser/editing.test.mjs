@@ -842,7 +842,7 @@ test(
         await keys('Enter');
         await page.waitForSelector('[data-status="interrupted"]');
         await palette('html');
-        await becomes(offered, ['Download as HTML']);
+        await becomes(offered, ['Download as HTML', 'Download all branches as HTML']);
         await keys('Escape');
         await palette('variables');
         await keys('Enter');

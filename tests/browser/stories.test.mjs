@@ -162,10 +162,10 @@ test('the README’s sixty seconds work step by step, and are timed', async (t) 
     await shot('minute-1-branches');
 });
 
-test('the README’s keys lead to a branch without a mouse', nightly(), async () => {
-    const readme = await readFile(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8');
-    const keys = readme
-        .match(/before the current one, press\s+([^.]*)\./)[1]
+test('the tour’s keys lead to a branch without a mouse', nightly(), async () => {
+    const tour = await readFile(fileURLToPath(new URL('../../docs/tour.md', import.meta.url)), 'utf8');
+    const keys = tour
+        .match(/the\s+state before the current one, press\s+([^.]*)\./)[1]
         .replaceAll('`', '')
         .split(/,\s+/);
     assert.deepEqual(keys, ['Esc', 'g', 'left arrow', 'Enter', 'Enter']);

@@ -14,6 +14,7 @@ function inTab(kept = new Map()) {
         remember: (key, value) => kept.set(key, value),
         setAddress: (address) => (tab.address = address),
         requestPaint: () => {},
+        paintNow: () => {},
     });
     const page = /** @type {any} */ ({ model: { states: new Map([['a', {}]]) }, address: 'here' });
     return { tab, table: new BranchTable(page, host) };

@@ -134,6 +134,28 @@ test('variables are added, removed, changed or equal', () => {
     );
 });
 
+test('an import that one state lacks is no difference of its variables; a definition is', () => {
+    const of = (...names) =>
+        names.map((name) => {
+            const [module, type] = name === 'np' ? ['numpy', 'module'] : ['sklearn', 'ABCMeta'];
+            return variable(name, name === 'Own' ? `<class '__main__.Own'>` : `<${module}.${name}>`, {
+                type,
+            });
+        });
+    const found = compareVariables(of('np', 'PCA'), of('Isomap', 'np', 'Own'));
+    assert.deepEqual(found.imports, ['Isomap', 'PCA']);
+    assert.deepEqual(
+        [found.added.map(({ name }) => name), found.removed, found.equal],
+        [['Own'], [], ['np']],
+    );
+    const many = variableRows([of('np', 'PCA'), of('np', 'PCA', 'Own'), of('np', 'Isomap')]);
+    assert.deepEqual(many.imports, ['PCA', 'Isomap']);
+    assert.deepEqual(
+        many.rows.map(({ name }) => name),
+        ['Own'],
+    );
+});
+
 test('values are equal if their fingerprints are equal, whatever text is shown', () => {
     const big = (fingerprint, repr = 'array([0, …])') => [
         variable('a', repr, { type: 'ndarray', fingerprint }),

@@ -384,6 +384,28 @@ test('a variant that has run at the state is not run again', () => {
     assert.match(page.notice.text, /^One variant has run here before and is not run again\.$/);
 });
 
+test('the end of variants is told, with what failed, and they can be compared', () => {
+    const { page, sent } = open();
+    runVariants(page, page.cells()[0], ['one', 'two', 'three']);
+    const [first, second, third] = sent;
+    succeed(page, first, 'initial', 's1');
+    page.onEvent({ event: 'run_added', run: run(second.exec_id, 'initial', { status: 'running' }) });
+    const error = { ename: 'E', evalue: '', traceback: [] };
+    page.onEvent({
+        event: 'run_ended',
+        exec_id: second.exec_id,
+        status: 'error',
+        error,
+        duration_ms: 2,
+        state: null,
+    });
+    assert.match(page.notice.text, /^3 variants run\./, 'one still runs');
+    succeed(page, third, 'initial', 's3');
+    assert.equal(page.notice.text, '2 variants have run, 1 has failed.');
+    page.notice.act.act();
+    assert.deepEqual(page.comparison.states, ['s1', 's3']);
+});
+
 test('beginning a branch hides all variants that run', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b')] });
     runVariants(page, page.cells()[2], ['d1', 'second']);

@@ -531,6 +531,11 @@ test('keeping a branch deletes those beside it, and the failed attempts there, a
     assert.equal(othersAtFork(page, 'c'), null, 'what is about to be deleted counts no more');
     page.notice.act.act();
     assert.deepEqual([[...page.pendingDeletion], page.here], [[], 'd']);
+    page.goTo('a');
+    await keepBranch(page, 'b');
+    assert.equal(page.here, 'c', 'who stands elsewhere is taken to the branch that is kept');
+    page.notice.act.act();
+    assert.equal(page.here, 'a', 'and back by Undo');
     await keepBranch(page, 'd');
     page.deletion.commit();
     assert.deepEqual(sent, [{ do: 'delete_branches', states: ['b'], attempts: ['r9'] }]);

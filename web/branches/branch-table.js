@@ -96,9 +96,15 @@ export class BranchTable {
 
     close() {
         if (!this.isOpen) return;
-        this.isOpen = false;
+        this.hide();
         this.host.setAddress(this.page.address, false);
-        this.host.requestPaint();
+    }
+
+    /** Closes the table at once, so that the focus is back before anything else takes it. */
+    hide() {
+        if (!this.isOpen) return;
+        this.isOpen = false;
+        this.host.paintNow();
     }
 
     /** @param {Partial<Choice>} change */

@@ -75,9 +75,7 @@ export class Branches extends Component {
     componentWillUnmount() {
         this.found.stop();
         this.dialog?.close();
-        const { back } = this;
-        // Only when the dialog is gone, another element can get the focus.
-        setTimeout(() => back instanceof HTMLElement && back.isConnected && back.focus());
+        if (this.back instanceof HTMLElement) this.back.focus();
     }
 
     /** What the table shows besides its own state, as far as it may change. */

@@ -69,6 +69,7 @@ export const COMPARE_WORDS = Object.freeze({
         ].filter(Boolean);
         return parts.length ? parts.join(', ') : 'No variables differ.';
     },
+    imports: (/** @type {number} */ n) => `${n === 1 ? '1 import' : `${n} imports`} not in all states`,
     equal: (/** @type {number} */ n) => `${n} equal`,
     alike: (/** @type {number} */ n) => `${n} probably equal`,
     alikeHint: 'The summaries of these variables are equal; the complete values could not be compared.',

@@ -7,6 +7,7 @@ import { diff, diffLines, itemAt, likeness } from '../text/diff.js';
 import { firstLine } from '../text/format.js';
 import { choose } from '../outputs/mime.js';
 import { Terminal } from '../text/terminal.js';
+import { isImport } from '../variables/variables.js';
 
 /** @typedef {import('../shell/model.js').Model} Model */
 /** @typedef {import('../shell/model.js').Run} Run */
@@ -170,8 +171,8 @@ function pairUp(gone, come, code) {
 /** @typedef {{name: string, before: Variable, after: Variable, detail: Detail}} Changed */
 /**
  * @typedef {{added: Variable[], removed: Variable[], changed: Changed[], equal: string[],
- *   alike: string[]}} Variables `alike`: variables that show no difference, but whose complete
- *   values could not be compared
+ *   alike: string[], imports: string[]}} Variables `alike`: variables that show no difference, but
+ *   whose complete values could not be compared; `imports`: imports that one of the states lacks
  */
 
 /**
@@ -182,11 +183,12 @@ function pairUp(gone, come, code) {
 export function compareVariables(before, after) {
     const known = new Map(before.map((variable) => [variable.name, variable]));
     /** @type {Variables} */
-    const found = { added: [], removed: [], changed: [], equal: [], alike: [] };
+    const found = { added: [], removed: [], changed: [], equal: [], alike: [], imports: [] };
     for (const variable of after) {
         const was = known.get(variable.name);
         known.delete(variable.name);
-        if (!was) found.added.push(variable);
+        if (!was && isImport(variable)) found.imports.push(variable.name);
+        else if (!was) found.added.push(variable);
         else {
             const how = equality(was, variable);
             if (how === 'differs')
@@ -199,7 +201,9 @@ export function compareVariables(before, after) {
             else found[how].push(variable.name);
         }
     }
-    found.removed = [...known.values()];
+    for (const variable of known.values())
+        if (isImport(variable)) found.imports.push(variable.name);
+        else found.removed.push(variable);
     return found;
 }
 

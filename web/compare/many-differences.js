@@ -5,6 +5,7 @@ import { align, equality, shownBy } from './differences.js';
 import { sharedCount } from './state-names.js';
 import { diffLines } from '../text/diff.js';
 import { difference, grouped, numberOf, shortly } from '../text/number.js';
+import { isImport } from '../variables/variables.js';
 
 /** @typedef {import('../shell/model.js').Model} Model */
 /** @typedef {import('../shell/model.js').Run} Run */
@@ -107,19 +108,21 @@ const linesOf = (first, code) =>
 
 /**
  * @param {(Variable[] | null)[]} lists the variables of each state; null if they are unknown
- * @returns {{rows: VariableRow[], equal: string[], alike: string[]}} `rows`: the variables that
- *   differ; `alike`: probably equal, see differences.js
+ * @returns {{rows: VariableRow[], equal: string[], alike: string[], imports: string[]}} `rows`: the
+ *   variables that differ; for the others, see differences.js
  */
 export function variableRows(lists) {
     const maps = lists.map((list) => list && new Map(list.map((one) => [one.name, one])));
     const names = new Set(lists.flatMap((list) => (list ?? []).map(({ name }) => name)));
-    /** @type {{rows: VariableRow[], equal: string[], alike: string[]}} */
-    const found = { rows: [], equal: [], alike: [] };
+    /** @type {ReturnType<typeof variableRows>} */
+    const found = { rows: [], equal: [], alike: [], imports: [] };
     for (const name of names) {
         const known = maps.flatMap((map) => (map ? [map.get(name)] : []));
         const [first] = known;
         const how = known.map((one) => (first && one ? equality(first, one) : 'differs'));
-        if (how.includes('differs'))
+        if (known.some((one) => !one) && known.every((one) => !one || isImport(one)))
+            found.imports.push(name);
+        else if (how.includes('differs'))
             found.rows.push({ name, values: valuesOf(maps.map((map) => map?.get(name))) });
         else found[how.includes('alike') ? 'alike' : 'equal'].push(name);
     }

@@ -109,6 +109,7 @@ function ManyVariables({ page, states, known }) {
                     );
                 })}</div></div>`,
             )}
+            <${Folded} title=${SAY.imports(found.imports.length)} names=${found.imports} />
             <${Folded} title=${SAY.equal(found.equal.length)} names=${found.equal} />
             <${Folded} title=${SAY.alike(found.alike.length)} hint=${SAY.alikeHint} names=${found.alike} />`
         }

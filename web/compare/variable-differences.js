@@ -17,7 +17,7 @@ import { Diff, Sign } from './diff-view.js';
  *   all that B has changed; null if the user may not
  */
 export function ComparedVariables({ found, take }) {
-    const { added, removed, changed, equal, alike } = found;
+    const { added, removed, changed, equal, alike, imports } = found;
     return html`
         <p class="hint">
             ${SAY.tally({ changed: changed.length, added: added.length, removed: removed.length })}${
@@ -38,6 +38,7 @@ export function ComparedVariables({ found, take }) {
         )}
         ${removed.map((one) => html`<${Only} key=${one.name} sign="-" variable=${one} />`)}
         ${added.map((one) => html`<${Only} key=${one.name} sign="+" variable=${one} take=${take} />`)}
+        <${Folded} title=${SAY.imports(imports.length)} names=${imports} />
         <${Folded} title=${SAY.equal(equal.length)} names=${equal} />
         <${Folded} title=${SAY.alike(alike.length)} hint=${SAY.alikeHint} names=${alike} />`;
 }

@@ -102,7 +102,7 @@ export class GraphRow extends Component {
                     ${row.closed ? html`<${OnIcon} />${GRAPH_WORDS.closed(row.closed)}` : html`<${DownIcon} />`}
                 </button>`
             }
-            ${letter && html`<span class="letter">${letter}</span>`}
+            ${letter && html`<span class="letter" data-branch=${row.place.colour}>${letter}</span>`}
             ${changes !== null && html`<span class="changes">${GRAPH_WORDS.changes(changes)}</span>`}
             ${
                 people.length > 0 &&

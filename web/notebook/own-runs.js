@@ -10,6 +10,7 @@ import {
     stateUnder,
     unsuccessful,
 } from './cell-list.js';
+import { COMPARE_COMMAND_WORDS, MOST_STATES } from '../compare/compare-command-words.js';
 import { hasEnded, ROOT_STATE } from '../shell/protocol.js';
 import { newId } from '../text/format.js';
 import { WORDS } from '../shell/words.js';
@@ -37,6 +38,11 @@ export class OwnRuns {
      * @type {string | null}
      */
     #coming = null;
+    /**
+     * The variants that this tab has started last, until all have ended.
+     * @type {{open: Set<string>, states: string[], failed: number, known: number} | null}
+     */
+    #variants = null;
 
     /** @param {import('./page.js').Page} page @param {[string, string][]} kept see `kept` */
     constructor(page, kept) {
@@ -101,6 +107,7 @@ export class OwnRuns {
      * @param {string | null} state
      */
     onRunEnded(id, state) {
+        this.#onVariantEnded(id, state);
         const stood = this.#started.get(id);
         this.stopping.delete(id);
         if (stood === undefined) {
@@ -122,6 +129,23 @@ export class OwnRuns {
             }
         }
         this.page.saveTabState();
+    }
+
+    /** Says when the last variant has ended. @param {string} id @param {string | null} state */
+    #onVariantEnded(id, state) {
+        const group = this.#variants;
+        if (!group?.open.delete(id)) return;
+        if (state) group.states.push(state);
+        else group.failed += 1;
+        if (group.open.size > 0) return;
+        this.#variants = null;
+        const { states, failed, known } = group;
+        const act = {
+            text: COMPARE_COMMAND_WORDS.compareVersions,
+            act: () => this.page.compare(...states.slice(0, MOST_STATES)),
+        };
+        const said = WORDS.variantsEnded(states.length, failed, known);
+        this.page.notify(said, false, states.length > 1 ? { act } : {});
     }
 
     /**
@@ -301,10 +325,14 @@ export class OwnRuns {
         if (isFollowed) this.#started.set(command.exec_id, this.page.here);
         const areVariants = codes.length + known > 0;
         const first = areVariants ? { ...command, variant: true } : command;
-        for (const code of codes) this.#start({ ...first, exec_id: newId(), code });
-        if (isFollowed) this.#start(first);
-        const count = codes.length + Number(isFollowed);
-        if (areVariants) this.page.notify(WORDS.variantsRun(count, known), false);
+        const runs = codes.map((code) => ({ ...first, exec_id: newId(), code }));
+        if (isFollowed) runs.push(first);
+        if (areVariants) {
+            const open = new Set(runs.map(({ exec_id }) => exec_id));
+            this.#variants = { open, states: [], failed: 0, known };
+            this.page.notify(WORDS.variantsRun(runs.length, known), false);
+        }
+        for (const run of runs) void this.#start(run);
     }
 
     /** @param {Extract<Command, {do: 'run'}>} command */
@@ -322,6 +350,7 @@ export class OwnRuns {
         // The server refuses a run that is sent again after a lost connection if it already has it.
         if (reply.kind !== 'refused' || this.page.model.runs.has(command.exec_id)) return;
         this.#started.delete(command.exec_id);
+        this.#variants?.open.delete(command.exec_id);
         if (this.requested.get(command.draft ?? '') === command.exec_id)
             this.requested.delete(command.draft ?? '');
         for (const edit of this.page.edits.values()) if (edit.run === command.exec_id) edit.run = null;

@@ -352,7 +352,7 @@ export class Page {
 
     /** Compares states. @param {string[]} states */
     compare(...states) {
-        this.branchTable.isOpen = false;
+        this.branchTable.hide();
         this.comparison.open(states);
     }
 

@@ -66,26 +66,34 @@ export class Deletion {
     /**
      * Deletes branches and failed attempts as one deletion.
      * @param {{states: string[], attempts: string[]}} which the first states of the branches
-     * @param {{kept: string, said: string}} how `kept`: the branch that a page goes to whose place
-     *   is deleted; `said`: the notice
+     * @param {{kept: string, said: string}} how `kept`: the branch that the page goes to, unless it
+     *   shows it; `said`: the notice
      */
     async deleteBranches({ states, attempts }, { kept, said }) {
         const { model } = this.page;
         const ids = [...allBelow(model, states), ...attempts];
         if (!(await this.#confirm(ids))) return;
         const goal = () => model.newestBelow(kept);
-        this.#delete({ do: 'delete_branches', states, attempts }, ids, { goal, said, firsts: states });
+        const isElsewhere = !model.lineage(this.page.here).some(({ id }) => id === kept);
+        this.#delete({ do: 'delete_branches', states, attempts }, ids, {
+            goal,
+            said,
+            firsts: states,
+            isElsewhere,
+        });
     }
 
     /**
      * @param {import('../shell/protocol.js').Command} command
      * @param {string[]} ids of all states and attempts that it deletes
-     * @param {{goal: () => string, said: string, firsts?: string[]}} how `goal`: the state that a
-     *   page goes to whose own is deleted; `firsts`: the states that it deletes with all below
+     * @param {{goal: () => string, said: string, firsts?: string[], isElsewhere?: boolean}} how
+     *   `goal`: the state that a page goes to whose own is deleted, or which is elsewhere; `firsts`:
+     *   the states that it deletes with all below
      */
-    #delete(command, ids, { goal, said, firsts = [] }) {
+    #delete(command, ids, { goal, said, firsts = [], isElsewhere = false }) {
         const { here, attempt } = this.page;
-        const stood = [attempt, here].find((id) => id !== null && ids.includes(id)) ?? null;
+        const left = [attempt, here].find((id) => id !== null && ids.includes(id));
+        const stood = left ?? (isElsewhere ? (attempt ?? here) : null);
         this.#schedule(command, ids, { stood, firsts });
         if (stood) this.page.goTo(goal(), true);
         this.onDeleted(ids[0] ?? '');

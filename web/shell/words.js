@@ -122,6 +122,10 @@ export const WORDS = Object.freeze({
     variantsRun: (/** @type {number} */ n, /** @type {number} */ known) =>
         `${n === 1 ? 'One variant runs' : `${n} variants run`}. ${known ? `${ranBefore(known)} ` : ''}` +
         'The cell shows the first; its tabs and the graph show all.',
+    variantsEnded: (/** @type {number} */ ok, /** @type {number} */ failed, /** @type {number} */ known) =>
+        `${ok === 1 ? 'One variant has' : `${ok} variants have`} run` +
+        `${failed ? `, ${failed} ${failed === 1 ? 'has' : 'have'} failed` : ''}.` +
+        `${known ? ` ${ranBefore(known)}` : ''}`,
     variantsKnown: (/** @type {number} */ known) => ranBefore(known),
     branch: 'Branch',
     branchHere: 'New branch from here',

@@ -27,6 +27,13 @@ const TOOLS = new Set([
 /** Whether a variable is an import or a definition. @param {Variable} variable */
 export const isTool = ({ type }) => TOOLS.has(type);
 
+/**
+ * Whether a variable was imported. Of a function, this is not known.
+ * @param {Variable} variable
+ */
+export const isImport = ({ type, repr }) =>
+    TOOLS.has(type) && type !== 'function' && type !== 'method' && !repr.includes('__main__');
+
 export class Variables {
     /**
      * @param {import('../notebook/page.js').Page} page
