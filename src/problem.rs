@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+/// Maximum length of `Problem::what`, in characters. It may repeat what a client sent.
+const MAX_WHAT_CHARS: usize = 500;
+
 /// An error for a user or a client: the action that failed, the reason and a remedy. Programs
 /// branch on `kind`; people read the rest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error, JsonSchema)]
@@ -74,7 +77,12 @@ pub enum Kind {
 impl Problem {
     /// A problem of this kind, with its action, reason and remedy.
     pub fn new(kind: Kind, what: impl Into<String>, why: impl Into<String>, how: impl Into<String>) -> Self {
-        Self { kind, what: what.into(), why: why.into(), how: how.into() }
+        let mut what = what.into();
+        if let Some((end, _)) = what.char_indices().nth(MAX_WHAT_CHARS) {
+            what.truncate(end);
+            what.push('…');
+        }
+        Self { kind, what, why: why.into(), how: how.into() }
     }
 
     /// What a command prints when it fails.

@@ -156,8 +156,9 @@ fn check_sweep(spec: &SweepSpec) -> Result<(), Problem> {
 /// Checks the names, ids and texts of a command.
 pub(crate) fn check_command(command: &Command) -> Result<(), Problem> {
     match command {
-        Command::Run(RunSpec { exec_id, code, new_state_name, timeout, run_memory, .. }) => {
+        Command::Run(RunSpec { exec_id, code, new_state_name, draft, timeout, run_memory, .. }) => {
             check_id("exec_id", exec_id.as_str())?;
+            draft.as_ref().map_or(Ok(()), |draft| check_id("draft id", draft.as_str()))?;
             check_source(code)?;
             new_state_name.as_deref().map_or(Ok(()), check_state_name)?;
             timeout.map_or(Ok(()), check_timeout)?;

@@ -7,10 +7,10 @@ use super::helper;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::io;
-use std::{env, fs};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use std::{env, fs};
 
 /// How long ruff may take. Ten thousand lines take it some 0.1 s.
 const TIMEOUT: Duration = Duration::from_secs(10);

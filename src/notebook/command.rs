@@ -7,9 +7,15 @@ use super::{
 };
 use crate::problem::Problem;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+
+/// Deserialises a field that may be null, but not absent: only an explicit null removes the value.
+/// (Without a function of its own, serde takes an absent `Option` as null.)
+pub(crate) fn null_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Option::deserialize(deserializer)
+}
 
 /// A request to a notebook, from a WebSocket or REST client.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -87,6 +93,7 @@ pub enum Command {
         /// The state.
         state: StateRef,
         /// The label; null removes it.
+        #[serde(deserialize_with = "null_or_text")]
         label: Option<String>,
     },
     /// Delete a state. Its descendants remain unless `subtree` is set.

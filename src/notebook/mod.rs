@@ -31,6 +31,7 @@ mod widget;
 mod worker;
 
 pub use checkpoint::{ChangedOnLoad, Checkpoint, Form, Missing};
+pub(crate) use command::null_or_text;
 pub use command::{
     Command, Completion, Ended, Evaluated, Inspection, LineageRange, MergeSpec, Reply, RunSpec, Signature,
     SyntaxProblem, Variable,

@@ -560,6 +560,8 @@ test('a viewer has no control that does not work', nightly(), async () => {
 async function openMenu(on, name) {
     const button = on.getByRole('button', { name, exact: true });
     if ((await button.getAttribute('aria-expanded')) !== 'true') await button.click();
+    // The menu may still be loading.
+    await on.getByRole('menuitem').first().waitFor();
     return texts('[role="menuitem"]', on);
 }
 
@@ -580,6 +582,7 @@ test('a user who may only run cells is not offered the owner’s actions', night
         if (!(await menu.count())) continue;
         await guest.locator('.cell').nth(cell).hover();
         await menu.click();
+        await guest.getByRole('menuitem').first().waitFor();
         assert.deepEqual(
             (await texts('[role="menuitem"]', guest)).filter((one) => /Delete(?! draft)|Reset/.test(one)),
             [],

@@ -320,7 +320,16 @@ fn the_list_of_states_has_their_residency_and_sizes() {
     assert_eq!(change("pin", json!({"pinned": true}))["pinned"], true);
     assert_eq!(change("label", json!({"label": "mine"}))["label"], "mine");
     assert_eq!((&one()["pinned"], &one()["label"]), (&json!(true), &json!("mine")));
+    // Only an explicit null removes a label.
+    let command = json!({"do": "label", "state": "initial"}).to_string();
+    let named = server.owner(Request::post("/api/notebooks/main/commands", &command));
+    let nothing = server.post(&format!("/api/states/{state}/label"), json!({}));
+    assert_eq!([named.status, nothing.status], [400, 400], "{}", nothing.text());
+    assert_eq!(one()["label"], "mine");
     assert_eq!(change("label", json!({"label": null}))["label"], Value::Null);
+    // A refusal does not repeat all that it refuses.
+    let long = server.post(&format!("/api/states/{}/pin", "x".repeat(4000)), json!({"pinned": true}));
+    assert!(long.text().len() < 2000, "{}", long.text());
     // The state is in memory with all its variables, so a replay does nothing.
     assert_eq!(change("replay", json!({}))["living"], "memory");
     assert_eq!(server.owner(Request::new("POST", "/api/trust")).json(), json!({"trusted": 0}));

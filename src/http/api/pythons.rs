@@ -4,10 +4,10 @@ use crate::http::app_state::{AppState, detached};
 use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::limits;
 use crate::http::request::{Caller, Json, PathParams};
-use crate::notebook::Python;
+use crate::notebook::{Python, null_or_text};
 use crate::session::FoundPython;
 use actix_web::{HttpResponse, web};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use utoipa::ToSchema;
 
@@ -51,12 +51,6 @@ pub(crate) struct PythonChoice {
     #[schema(required)]
     #[serde(deserialize_with = "null_or_text")]
     path: Option<String>,
-}
-
-/// Deserialises a field that may be null, but not absent: only an explicit null drops the choice.
-/// (Without a function of its own, serde takes an absent `Option` as null.)
-fn null_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    Option::deserialize(deserializer)
 }
 
 /// Lists the Pythons that were found on this machine. The list may be some seconds old.

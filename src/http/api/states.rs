@@ -9,7 +9,7 @@ use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::request::{Caller, Json, MaybeJson, NoBody, PathParams};
 use crate::notebook::{
     Base, Checkpoint, Command, ExecId, Form, Notebook, Reply, Residency, RestoredFrom, RunSpec, Saving,
-    State, StateId, StateRef,
+    State, StateId, StateRef, null_or_text,
 };
 use crate::problem::Problem;
 use actix_web::{HttpResponse, web};
@@ -75,6 +75,8 @@ pub(crate) struct ForkWish {
 #[serde(deny_unknown_fields)]
 pub(crate) struct LabelWish {
     /// The label; null removes it.
+    #[schema(required)]
+    #[serde(deserialize_with = "null_or_text")]
     label: Option<String>,
 }
 

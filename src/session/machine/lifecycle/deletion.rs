@@ -86,7 +86,9 @@ pub(in crate::session::machine) fn delete_branches(
         runs.extend(take_attempt(parts, attempt, at).unwrap_or_default());
     }
     if firsts.is_empty() && runs.is_empty() {
-        return Reply::Refused(not_found("state", asked.join(", ")));
+        let attempts: Vec<&str> = attempts.iter().map(ExecId::as_str).collect();
+        let (kind, asked) = if asked.is_empty() { ("failed run", attempts) } else { ("state", asked) };
+        return Reply::Refused(not_found(kind, asked.join(", ")));
     }
     publish_removed(parts, states, runs, Some(at));
     trim_trash(parts);

@@ -1,7 +1,7 @@
 //! Removes states and runs from the graph, moves them to the trash and back, and tells the clients.
 
 use crate::notebook::{DraftId, ExecId, Fact, Reply, Residency, StateId};
-use crate::problem::Problem;
+use crate::problem::{Kind, Problem};
 use crate::session::machine::core::not_found;
 use crate::session::machine::imported::sweep_imported;
 use crate::session::machine::parts::Parts;
@@ -76,7 +76,8 @@ pub(in crate::session::machine) fn take_attempt(
 pub(in crate::session::machine) fn restore(parts: &mut Parts, id: &str) -> Reply {
     let Some(mut restored) = parts.core.notebook.restore(id) else {
         let why = "nothing in the trash has this id: it was restored, or deleted for good";
-        return Reply::Refused(Problem::not_found(format!("restore {id:?}"), why));
+        let how = "GET /api/notebooks/{name}/trash lists what can be restored";
+        return Reply::Refused(Problem::new(Kind::NotFound, format!("restore {id:?}"), why, how));
     };
     // The process of the root was not ended.
     if parts.core.processes.frozen(&StateId::root()).is_some()

@@ -294,7 +294,7 @@ fn parse(line: &str, ticket: Ticket) -> Input {
         }
         ["delete", id] => command(Command::DeleteState { state: state(id).into(), subtree: false }),
         ["delete", "branches", states, attempts @ ..] => command(Command::DeleteBranches {
-            states: states.split(',').map(state).collect(),
+            states: states.split(',').filter(|id| *id != "-").map(state).collect(),
             attempts: attempts.iter().map(|id| exec(id)).collect(),
         }),
         ["delete", "subtree", id] => command(Command::DeleteState { state: state(id).into(), subtree: true }),

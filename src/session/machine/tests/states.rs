@@ -1054,10 +1054,12 @@ fn what_was_deleted_returns_with_what_it_needs() {
             answer 16: done
         delete branches s2 d
             answer 17: refused, not_found: find state s2: this notebook has none with this id
+        delete branches - d
+            answer 18: refused, not_found: find failed run d: this notebook has none with this id
         initial Freezing
         └─ s1 (a) Freezing
     "#]]
-    .assert_eq(&after("delete branches s2,s3 d\nrestore d\ndelete branches s9,s2 d\ndelete branches s2 d"));
+    .assert_eq(&after("delete branches s2,s3 d\nrestore d\ndelete branches s9,s2 d\ndelete branches s2 d\ndelete branches - d"));
     expect![[r#"
         p6 raises Error
             end p6 and what its cell has started
