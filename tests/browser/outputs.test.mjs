@@ -321,7 +321,9 @@ test('audio, files, scripts and the text of unknown widgets are shown', nightly(
     await ran(1);
     await inFrame(0).locator('audio').waitFor();
     await inFrame(1).getByText('scripted').waitFor();
-    await page.locator('.output-note', { hasText: 'The state of this widget is not in' }).waitFor();
+    await page
+        .locator('.output-note', { hasText: 'The data of this widget is not in this notebook' })
+        .waitFor();
     assert.match((await texts('.output'))[2], /Slider\(\)/);
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Save as a file (application/pdf, 6 B)' }).click();

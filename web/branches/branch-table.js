@@ -28,7 +28,7 @@ const CHOICE = 'branchTable';
 /** The key under which the tab remembers the expressions that its user has entered or allowed. */
 const ALLOWED = 'branchExpressions';
 
-/** Whether an address fragment is that of the table: a query, which must not be decoded as a whole. */
+/** Whether a fragment is that of the table: a query, which must not be decoded as a whole. */
 export const isTableAddress = (/** @type {string} */ fragment) => fragment.startsWith(ADDRESS);
 
 /** @param {Choice} choice @returns {string} the address fragment, without the # */

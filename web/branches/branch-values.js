@@ -109,7 +109,7 @@ export class BranchValues {
             columns.map((column) => {
                 if (!isName(column)) return [column, { refusal: WORDS.needsRun }];
                 if (!Array.isArray(list)) return [column, { refusal: list ?? '' }];
-                return [column, valueOf(column, list)];
+                return [column, evaluated(column, list)];
             }),
         );
     }
@@ -126,7 +126,7 @@ export class BranchValues {
  * @param {import('../shell/protocol.js').Variable[]} list
  * @returns {import('../shell/protocol.js').Evaluated}
  */
-function valueOf(name, list) {
+function evaluated(name, list) {
     const variable = list.find((one) => one.name === name);
     if (!variable) return { text: `NameError: name '${name}' is not defined`, number: null, failed: true };
     const number = numberOf(variable);

@@ -39,6 +39,9 @@ const MOST_ROWS = 200;
 /** The number of rows among which variables that differ are looked for. */
 const MOST_OFFERING = 12;
 
+/** The text of the input that has changed. @param {Event} event */
+const textIn = ({ target }) => /** @type {HTMLInputElement} */ (target).value;
+
 /** @extends {Component<BranchesProps, BranchesState>} */
 export class Branches extends Component {
     state = { chosen: /** @type {string[]} */ ([]), text: '', offered: null };
@@ -261,7 +264,7 @@ export class Branches extends Component {
                     onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), this.#add())}>
                     <input class="field" aria-label=${WORDS.add} placeholder=${WORDS.addHint} value=${text}
                         autofocus autocomplete="off" spellcheck=${false} list="branch-variables"
-                        onInput=${(/** @type {any} */ event) => this.setState({ text: event.target.value })} />
+                        onInput=${(/** @type {Event} */ event) => this.setState({ text: textIn(event) })} />
                     <datalist id="branch-variables">${(variables.shown?.list ?? []).map(
                         ({ name }) => html`<option value=${name} />`,
                     )}</datalist>
@@ -269,7 +272,8 @@ export class Branches extends Component {
                 </form>
                 <input class="field branches-filter" type="search" aria-label=${WORDS.filter}
                     placeholder=${WORDS.filterHint} value=${filter} autocomplete="off" spellcheck=${false}
-                    onInput=${(/** @type {any} */ event) => branchTable.change({ filter: event.target.value })} />
+                    onInput=${(/** @type {Event} */ event) =>
+                        branchTable.change({ filter: textIn(event) })} />
             </div>
             ${
                 offered.length > 0 &&

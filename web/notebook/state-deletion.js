@@ -87,8 +87,8 @@ export class Deletion {
      * @param {import('../shell/protocol.js').Command} command
      * @param {string[]} ids of all states and attempts that it deletes
      * @param {{goal: () => string, said: string, firsts?: string[], isElsewhere?: boolean}} how
-     *   `goal`: the state that a page goes to whose own is deleted, or which is elsewhere; `firsts`:
-     *   the states that it deletes with all below
+     *   `goal`: the state that a page goes to whose own is deleted, or which is elsewhere;
+     *   `firsts`: the states that it deletes with all below
      */
     #delete(command, ids, { goal, said, firsts = [], isElsewhere = false }) {
         const { here, attempt } = this.page;
