@@ -118,6 +118,7 @@ impl Document {
                 version: 1,
                 received: Vec::new(),
                 imported_cell: cell.imported_cell,
+                stale_run: None,
             });
         }
         notebook

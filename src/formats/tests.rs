@@ -137,6 +137,7 @@ fn a_line_is_what_the_page_shows_of_it_its_prose_its_cells_and_its_drafts() {
             version: 1,
             received: Vec::new(),
             imported_cell: None,
+            stale_run: None,
         });
     }
     for (draft, on) in [("d2", "b"), ("failed", "a")] {
@@ -832,6 +833,7 @@ fn all_cells_can_be_deleted_and_an_empty_notebook_can_be_filled() {
             version: 1,
             received: Vec::new(),
             imported_cell: None,
+            stale_run: None,
         });
     });
     let cell = "  {\n   \"cell_type\": \"code\",\n   \"execution_count\": null,\n   \"id\": \"first\",\n   \

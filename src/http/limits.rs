@@ -191,8 +191,9 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Problem> {
             check_id("model id", message.model())?;
             check_widget_message(message)
         }
-        Command::PutDraft { draft: Draft { id, source, .. }, update, .. } => {
+        Command::PutDraft { draft: Draft { id, source, stale_run, .. }, update, .. } => {
             check_id("draft id", id.as_str())?;
+            stale_run.as_ref().map_or(Ok(()), |run| check_id("stale_run", run.as_str()))?;
             check_source(source)?;
             update.as_ref().map_or(Ok(()), check_update)
         }

@@ -1,6 +1,6 @@
 //! A draft: a cell that has not run, and the edits that pages send.
 
-use super::{DraftId, StateId};
+use super::{DraftId, ExecId, StateId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -34,6 +34,10 @@ pub struct Draft {
     /// that cell's metadata again. An existing draft keeps its number, whatever a client sends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported_cell: Option<u32>,
+    /// The run of the cell that the draft was made from. Until the draft runs, the page shows the
+    /// outputs of that run as stale. Of an existing draft, a client can only remove it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stale_run: Option<ExecId>,
 }
 
 /// The `.ipynb` that a notebook was imported from. The store has its bytes; an export repeats

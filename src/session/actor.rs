@@ -915,6 +915,7 @@ mod tests {
             version: 0,
             received: Vec::new(),
             imported_cell: None,
+            stale_run: None,
         };
         Command::PutDraft { draft, after: None, in_place: false, base: None, update: None }
     }

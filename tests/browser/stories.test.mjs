@@ -273,9 +273,16 @@ test('after a change of an early cell, one button replays the rest, and the old 
     await change(0, 'price = 20');
     await ran(1);
     await shot('replay-1-the-rest-waits');
+    // What was on the page stays, marked as stale, also after a reload.
+    const stale = () => texts('.cell[data-kind="draft"] .stale .stream');
+    await becomes(stale, ['total 30']);
+    await page.locator('.notes', { hasText: 'Stale: from the earlier version' }).waitFor();
+    await page.reload();
+    await becomes(stale, ['total 30']);
     await page.getByRole('button', { name: 'Run 2 cells below' }).click();
     await ran(3);
     assert.deepEqual(await texts('.stream'), ['total 60']);
+    assert.deepEqual(await stale(), []);
     await shot('replay-2-replayed');
     await page.locator('.row').nth(6).click();
     await prints('total 30');

@@ -115,6 +115,38 @@ function succeed(page, { exec_id, draft: id = null }, on, name, moved = []) {
     page.onEvent({ event: 'run_ended', exec_id, status: 'ok', error: null, duration_ms: 2, state: name });
 }
 
+test('a draft shows the outputs of the run that it was made from, until it runs or they are cleared', () => {
+    const { page, sent } = open({ drafts: [{ ...draft('d1', 'b'), stale_run: 'run-a' }, draft('d2', 'b')] });
+    page.onEvent({
+        event: 'output_added',
+        exec_id: 'run-a',
+        output: { output_type: 'stream', name: 'stdout', text: 'old' },
+    });
+    const stale = () =>
+        page.cells().map((cell) => (cell.kind === 'draft' && cell.stale ? cell.stale.exec_id : ''));
+    assert.deepEqual(stale(), ['', '', 'run-a', '', '']);
+    page.type(page.cells()[2], 'changed');
+    page.drafts.flushAll();
+    assert.equal(sent.at(-1).draft.stale_run, 'run-a', 'typing keeps them');
+    page.drafts.clearStale(cellsOf(page)[2].draft);
+    assert.deepEqual(stale(), ['', '', '', '', ''], 'cleared at once');
+    page.drafts.flushAll(true);
+    assert.deepEqual([sent.at(-1).do, sent.at(-1).draft.stale_run], ['put_draft', null]);
+
+    // A restart makes drafts of all cells, which show what the cells have shown.
+    new CellOperations(page).restart();
+    const made = sent.filter(({ draft: one }) => one?.on === 'initial').map(({ draft: one }) => one);
+    assert.deepEqual(
+        made.map(({ source, stale_run }) => [source, stale_run]),
+        [
+            ['code of run-a', 'run-a'],
+            ['code of run-b', undefined],
+            ['changed', undefined],
+            ['d2', undefined],
+        ],
+    );
+});
+
 test('a warning is shown once, at the cell where it begins', () => {
     const { page } = open({ states: ['a', 'b', 'c', 'd'] });
     const warn = (id, parent, ...warnings) =>

@@ -4,8 +4,8 @@
 // Only drafts can be moved. A cell that ran does not change: inserting next to such a cell begins a
 // branch, and skipping such a cell begins a branch without it.
 
-import { textKey, textOf } from '../notebook/cell-list.js';
-import { ROOT_STATE } from '../shell/protocol.js';
+import { isText, textKey, textOf } from '../notebook/cell-list.js';
+import { hasEnded, ROOT_STATE } from '../shell/protocol.js';
 import { newId } from '../text/format.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 import { WORDS as ALL } from '../shell/words.js';
@@ -15,7 +15,7 @@ import { WORDS as ALL } from '../shell/words.js';
 /** @typedef {Extract<Cell, {kind: 'ran'}>} RanCell */
 /** @typedef {import('../notebook/cell-list.js').TextCell} TextCell */
 /** @typedef {import('../shell/protocol.js').Draft} Draft */
-/** @typedef {Pick<Draft, 'kind' | 'source' | 'imported_cell'>} Piece */
+/** @typedef {Pick<Draft, 'kind' | 'source' | 'imported_cell' | 'stale_run'>} Piece */
 /** @typedef {Pick<Draft, 'on' | 'before'>} DraftPosition */
 
 export class CellOperations {
@@ -472,15 +472,21 @@ export class CellOperations {
 const EMPTY = { kind: 'code', source: '' };
 
 /**
- * The number of the cell in the imported file, for a draft that copies a cell: so an export finds
- * its metadata.
+ * Where a draft that copies a cell comes from: the number of the cell in the imported file, so that
+ * an export finds its metadata, and the run whose outputs the cell shows.
  * @param {Cell} cell
- * @returns {Pick<Draft, 'imported_cell'>}
+ * @returns {Pick<Draft, 'imported_cell' | 'stale_run'>}
  */
 export function originOf(cell) {
-    if (cell.kind === 'text') return {};
+    if (isText(cell) || cell.kind === 'text') return {};
     const number = (cell.kind === 'draft' ? cell.draft : cell.run)?.imported_cell;
-    return typeof number === 'number' ? { imported_cell: number } : {};
+    const run =
+        cell.kind === 'draft' ? (cell.run ?? cell.stale) : cell.kind === 'ran' ? cell.shown : cell.run;
+    const isKept = run && hasEnded(run.status) && run.status !== 'imported' && run.outputs.length > 0;
+    return {
+        ...(typeof number === 'number' ? { imported_cell: number } : {}),
+        ...(isKept ? { stale_run: run.exec_id } : {}),
+    };
 }
 
 /** The current texts of a cell, as pieces for new drafts. @param {Cell} cell @returns {Piece[]} */

@@ -251,6 +251,12 @@ export class Cell extends Component {
                         html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev}
                         controller=${controller} mayRun=${mayRun} />`
                     }
+                    ${
+                        cell.kind === 'draft' &&
+                        cell.stale &&
+                        html`<${Stale} draft=${cell.draft} run=${cell.stale} controller=${controller}
+                            mayRun=${mayRun} />`
+                    }
                     <${Notes} cell=${cell} run=${run} controller=${controller} mayRun=${mayRun} />
                     ${
                         run?.keepable &&
@@ -275,6 +281,20 @@ export class Cell extends Component {
             </article>`;
     }
 }
+
+/**
+ * What the cell that a draft was made from has shown, until the draft runs.
+ * @param {{draft: import('../shell/protocol.js').Draft, run: Run, controller: CellController,
+ *   mayRun: boolean}} props
+ */
+const Stale = ({ draft, run, controller, mayRun }) => html`
+    <div class="stale"><${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} controller=${controller}
+        mayRun=${false} /></div>
+    <div class="notes"><span>${WORDS.outdated}</span>${
+        mayRun &&
+        html`<button class="text-button" onClick=${() => controller.page.drafts.clearStale(draft)}>
+            ${WORDS.clearStale}</button>`
+    }</div>`;
 
 /**
  * Which row of which sweep a cell is.

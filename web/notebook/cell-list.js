@@ -19,14 +19,15 @@ import { hasEnded } from '../shell/protocol.js';
  * shown: Run | undefined, beside: Beside[], isOutdated: boolean, isHere: boolean, colour: number,
  *     isAsked: boolean, isDeleted: boolean, warnings: string[], base: State | undefined,
  *     progress: import('../checkpoints/residency.js').Progress | undefined}
- *   | {kind: 'draft', key: string, draft: Draft, run: Run | undefined, isInside: boolean,
- *     isFresh: boolean, isAsked: boolean, base: State | undefined, number?: number}
+ *   | {kind: 'draft', key: string, draft: Draft, run: Run | undefined, stale: Run | undefined,
+ *     isInside: boolean, isFresh: boolean, isAsked: boolean, base: State | undefined, number?: number}
  *   | {kind: 'text', key: string, state: State, index: number, text: string, isOutdated: boolean,
  *     colour: number, isAsked: false, number?: number}
  *   | {kind: 'attempt', key: string, run: Run, beside: Beside[], isAsked: false}} Cell
  *   `beside`: the branches that begin at the same state, the cell's own included; empty if that is
  *   the only one. `base`: the state from which Run runs the cell. `isDeleted`: the state is deleted
- *   or about to be, and those below it are not.
+ *   or about to be, and those below it are not. `stale`: the run of the cell that the draft was made
+ *   from, until the draft itself runs.
  *   `text`: the Markdown text `index` above the code of a state; `number`: counts the text cells.
  */
 
@@ -233,11 +234,14 @@ function draftCell(model, look, draft, key, isInside) {
         !look.pendingDeletion.has(run.exec_id) &&
         (!hasEnded(run.status) || model.baseOf(run) === draft.on);
     const imported = draft.kind === 'code' ? model.runs.get(model.importedOf.get(draft.id) ?? '') : undefined;
+    const shown = isOurs ? run : imported;
+    const stale = shown || draft.kind !== 'code' ? undefined : model.runs.get(draft.stale_run ?? '');
     return {
         kind: 'draft',
         key,
         draft,
-        run: isOurs ? run : imported,
+        run: shown,
+        stale: stale?.outputs.length && !look.pendingDeletion.has(stale.exec_id) ? stale : undefined,
         isInside,
         isFresh: false,
         isAsked: look.requestedRuns.has(draft.id),
@@ -392,7 +396,8 @@ export function renderInputs(cell) {
     if (cell.kind === 'attempt') return [...common, ...besideInputs(cell.beside)];
     if (cell.kind === 'draft') {
         const { on, kind, source } = cell.draft;
-        return [...common, on, cell.base?.living, kind, source, cell.isInside, cell.isFresh, cell.number];
+        const { base, stale, isInside, isFresh, number } = cell;
+        return [...common, on, base?.living, kind, source, stale, stale?.rev, isInside, isFresh, number];
     }
     if (cell.kind === 'text') {
         const { text, isOutdated, colour, number } = cell;

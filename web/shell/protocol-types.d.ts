@@ -201,6 +201,7 @@ export type Draft = {
     version: number;
     received?: ReceivedUpdate[];
     imported_cell?: number | null;
+    stale_run?: ExecId | null;
 };
 export type DraftId = string;
 export type DraftInput = {
@@ -212,6 +213,7 @@ export type DraftInput = {
     version?: number;
     received?: ReceivedUpdate[];
     imported_cell?: number | null;
+    stale_run?: ExecId | null;
 };
 export type DraftKind = 'code' | 'markdown';
 export type Ended = {

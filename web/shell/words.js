@@ -162,6 +162,7 @@ export const WORDS = Object.freeze({
     edited: 'Edited. Running it starts a new branch; the cell as it ran is kept.',
     undoEdit: 'Revert',
     outdated: 'Stale: from the earlier version',
+    clearStale: 'Clear',
     branchOf: (/** @type {number} */ k, /** @type {number} */ n) => `branch ${k} of ${n}`,
     besideHere: 'Branches from the state above',
     moreBeside: (/** @type {number} */ n) => `${n} more`,

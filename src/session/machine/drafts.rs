@@ -48,6 +48,10 @@ pub(super) fn put_draft(
     if let Some(known) = &known {
         draft.imported_cell = known.imported_cell;
     }
+    let stale = known.as_ref().map_or(draft.stale_run.as_ref(), |known| known.stale_run.as_ref());
+    let is_stale =
+        stale == draft.stale_run.as_ref() && stale.is_some_and(|run| core.notebook.run(run).is_some());
+    draft.stale_run = draft.stale_run.filter(|_| is_stale);
     draft.before = core.notebook.child_below(&draft).cloned();
     let on = draft.on.clone();
     if !core.notebook.state(&on).is_some_and(|s| s.residency != Residency::Deleted) {
@@ -281,18 +285,25 @@ struct NewDraft {
     kind: DraftKind,
     source: String,
     imported_cell: Option<u32>,
+    stale_run: Option<ExecId>,
     /// The draft that it copies. The new draft gets a copy of the imported run of that draft.
     copied: Option<DraftId>,
 }
 
 impl NewDraft {
     fn like(draft: &Draft) -> Self {
-        let (kind, source, imported_cell) = (draft.kind, draft.source.clone(), draft.imported_cell);
-        Self { kind, source, imported_cell, copied: imported_cell.map(|_| draft.id.clone()) }
+        let Draft { kind, source, imported_cell, stale_run, .. } = draft.clone();
+        Self { kind, source, imported_cell, stale_run, copied: imported_cell.map(|_| draft.id.clone()) }
     }
 
     fn text(prose: &str) -> Self {
-        Self { kind: DraftKind::Markdown, source: prose.to_owned(), imported_cell: None, copied: None }
+        Self {
+            kind: DraftKind::Markdown,
+            source: prose.to_owned(),
+            imported_cell: None,
+            stale_run: None,
+            copied: None,
+        }
     }
 
     fn cell_of(run: &Run) -> Self {
@@ -300,6 +311,7 @@ impl NewDraft {
             kind: DraftKind::Code,
             source: run.code.clone(),
             imported_cell: run.imported_cell,
+            stale_run: Some(run.exec_id.clone()),
             copied: None,
         }
     }
@@ -312,7 +324,7 @@ fn add_drafts(core: &mut Core, on: &StateId, before: Option<&StateId>, texts: Ve
     let mut put = Vec::new();
     let copied = texts.iter().filter_map(|draft| draft.copied.clone()).collect();
     let mut runs = imported_runs(core, &copied);
-    for NewDraft { kind, source, imported_cell, copied } in texts.into_iter().take(room) {
+    for NewDraft { kind, source, imported_cell, stale_run, copied } in texts.into_iter().take(room) {
         let id = DraftId::new(core.new_id());
         if let Some(run) = copied.and_then(|copied| runs.remove(&copied)) {
             let exec_id = ExecId::new(format!("imported-{}", core.new_id()));
@@ -330,6 +342,7 @@ fn add_drafts(core: &mut Core, on: &StateId, before: Option<&StateId>, texts: Ve
             version: 1,
             received: Vec::new(),
             imported_cell,
+            stale_run,
         });
     }
     publish_put_drafts(core, on.clone(), put);

@@ -230,6 +230,7 @@ impl Story {
                 version: 1,
                 received: Vec::new(),
                 imported_cell: None,
+                stale_run: None,
             };
             let there: Vec<Draft> = self.notebook.drafts().filter(|d| d.on == on).cloned().collect();
             match (self.dice.roll(4), there.len()) {

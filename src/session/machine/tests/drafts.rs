@@ -173,7 +173,7 @@ fn another_version_of_a_cell_gets_the_rest_as_drafts() {
             a2 began
         p5 ok
             s3 is in Freezing
-            drafts on s3: [s4, s5 after s4]
+            drafts on s3: [s4 with b, s5 after s4]
             answer 11: a2 Ok s3
             p5 forks p6, frozen
         initial Freezing
@@ -237,7 +237,7 @@ fn what_stands_between_cells_that_ran_stands_in_the_line_of_another_version_too(
             a2 began
         p5 ok
             drafts on initial: [s4 after title above s3]
-            drafts on s3: [s5, s6 after s5]
+            drafts on s3: [s5, s6 after s5 with b]
             answer 12: a2 Ok s3
             p5 forks p6, frozen
         delete s3
@@ -312,7 +312,7 @@ fn what_stands_below_an_inserted_cell_waits_below_it() {
             drafts on s1: [above after waits above s3]
             drafts on s3: [below]
             drafts on s1: [no inserted]
-            drafts on s3: [s4 after below, s5 after s4]
+            drafts on s3: [s4 after below with b, s5 after s4]
             answer 13: i Ok s3
             p5 forks p6, frozen
         initial Freezing
@@ -360,6 +360,7 @@ fn what_came_in_a_file_stands_below_its_draft_and_goes_with_it() {
             version: 1,
             received: Vec::new(),
             imported_cell: None,
+            stale_run: None,
         });
     }
     let new_id = || "s1".to_owned();
@@ -668,4 +669,51 @@ fn variants_of_a_draft_are_versions_with_its_prose_and_copies_of_the_later_draft
         └─ s4 (late) Freezing drafts [s5]
     "#]]
     .assert_eq(&play(script));
+}
+
+#[test]
+fn a_draft_shows_a_run_of_the_notebook_as_stale_until_a_client_removes_it() {
+    expect![[r#"
+        open
+            plant p1
+        run a
+            p1 forks p2, head
+            p2 runs a
+        p2 began
+            a began
+        p2 ok
+            answer 2: a Ok s1
+            p2 forks p3, frozen
+        draft new initial code with a
+            drafts on initial: [new with a]
+            answer 5: done
+        draft odd initial code with nobody
+            drafts on initial: [odd]
+            answer 6: done
+        draft new initial code in place text other with a
+            drafts on initial: [new.2 after odd with a]
+            answer 7: done
+        draft new initial code in place text other with nobody
+            drafts on initial: [new.2 after odd]
+            answer 8: done
+        draft new initial code in place text again
+            drafts on initial: [new.3 after odd]
+            answer 9: done
+        draft new initial code in place text again with a
+            drafts on initial: [new.3 after odd]
+            answer 10: done
+        initial Freezing drafts [odd new]
+        └─ s1 (a) Freezing
+    "#]].assert_eq(&play(
+        "open
+         run a
+         p2 began
+         p2 ok
+         draft new initial code with a
+         draft odd initial code with nobody
+         draft new initial code in place text other with a
+         draft new initial code in place text other with nobody
+         draft new initial code in place text again
+         draft new initial code in place text again with a",
+    ));
 }

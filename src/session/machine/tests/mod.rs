@@ -174,7 +174,10 @@ fn parse_merge(words: &[&str]) -> Command {
 
 fn parse_draft(words: &[&str]) -> Command {
     let [id, on, kind, rest @ ..] = words else {
-        panic!("draft ID STATE KIND [above CHILD] [after ID | in place] [text TEXT] [base N] [by CLIENT:N]")
+        panic!(
+            "draft ID STATE KIND [above CHILD] [after ID | in place] [text TEXT] [base N] [by CLIENT:N] \
+             [with RUN]"
+        )
     };
     let kind = if *kind == "md" { DraftKind::Markdown } else { DraftKind::Code };
     let following = |word: &str| rest.iter().position(|w| *w == word).map(|at| rest[at + 1]);
@@ -189,6 +192,7 @@ fn parse_draft(words: &[&str]) -> Command {
         version: 0,
         received: Vec::new(),
         imported_cell: None,
+        stale_run: following("with").map(exec),
     };
     let base = following("base").map(|n| n.parse().expect("a number"));
     let update = following("by").map(|by| {
@@ -784,7 +788,8 @@ fn fact_text(fact: &Fact) -> Option<String> {
             let placed = put.iter().map(|PlacedDraft { draft, after, .. }| {
                 let after = after.as_ref().map_or(String::new(), |after| format!(" after {after}"));
                 let above = draft.before.as_ref().map_or(String::new(), |child| format!(" above {child}"));
-                format!("{}{}{after}{above}", draft.id, version(draft))
+                let stale = draft.stale_run.as_ref().map_or(String::new(), |run| format!(" with {run}"));
+                format!("{}{}{after}{above}{stale}", draft.id, version(draft))
             });
             let removed = removed.iter().map(|id| format!("no {id}"));
             format!("drafts on {on}: [{}]", removed.chain(placed).collect::<Vec<_>>().join(", "))
