@@ -154,7 +154,7 @@ test('drafts can be converted to text, headings and code, and split and merged w
     await focused([0, 'cell']);
 });
 
-test('a cell inserted above one that ran begins a branch; a cell that ran keeps its state when cut, and the lineage can continue without it', async () => {
+test('a cell inserted above one that ran begins a branch; deleting a cell that ran makes drafts of those below, and Undo goes back', async () => {
     await three();
     await page.locator('.cell').nth(1).focus();
     await keys('a');
@@ -165,16 +165,74 @@ test('a cell inserted above one that ran begins a branch; a cell that ran keeps 
     await keys('Escape', 'j');
     await focused([2, 'cell']);
     await keys('d', 'd');
-    await page.waitForFunction(() =>
-        document.querySelector('.notice')?.textContent.includes('its state stays'),
-    );
-    assert.equal(await page.locator('.row').count(), 4);
-    await page.getByRole('button', { name: 'Continue without it' }).click();
+    await page
+        .locator('.notice', { hasText: '1 cell left out. 2 cells wait to run in a new branch.' })
+        .waitFor();
     await ran(1);
     await becomes(sources, ['between = 1', 'x = x + 1print("three")']);
+    await focused([2, 'cell']);
     assert.equal(await page.locator('.row').count(), 4, 'nothing is deleted');
     await page.getByRole('button', { name: 'Undo' }).click();
     await ran(3);
+});
+
+test('cells that ran are moved, split, merged and turned into text in one step; their outputs stay, and z goes back', async () => {
+    await three();
+    const lines = () => texts('.cell:not([data-fresh]) .cm-content, .cell .prose');
+    const whole = ['x = 1print("one")', 'x = x + 1print("two")', 'x = x + 1print("three")'];
+    const [one, two, third] = whole;
+    await becomes(lines, whole);
+    const onSecond = () => page.locator('.cell').nth(1).focus();
+    const isBack = async () => {
+        await keys('z');
+        await ran(3);
+        await becomes(lines, whole);
+        await focused([1, 'cell']);
+    };
+    await onSecond();
+    await keys('Control+Shift+ArrowDown');
+    await becomes(lines, [one, third, two]);
+    await becomes(() => texts('.stale .stream'), ['three', 'two']);
+    await focused([2, 'cell']);
+    await page.locator('.notice', { hasText: '1 cell moved. 2 cells wait' }).waitFor();
+    await isBack();
+    await keys('Control+Shift+ArrowUp');
+    await becomes(lines, [two, one, third]);
+    await focused([0, 'cell']);
+    await isBack();
+    await keys('Enter', 'Control+Home', 'End', 'Control+Shift+-');
+    await becomes(lines, [one, 'x = x + 1', 'print("two")', third]);
+    await becomes(() => texts('.cell[data-kind="draft"] .stale .stream'), ['two', 'three']);
+    await isBack();
+    await keys('Shift+M');
+    await becomes(lines, [one, two + third]);
+    await isBack();
+    await keys('m');
+    await becomes(async () => (await lines())[1].includes('print'), true);
+    await page.waitForSelector('.cell[data-text]');
+    await isBack();
+
+    // The last cell is dragged to the top.
+    const from = await grip(2);
+    const top = await page.locator('.cell').nth(0).boundingBox();
+    await page.mouse.move(from.x, from.y);
+    await page.mouse.down();
+    await page.mouse.move(from.x, top.y + 3, { steps: 4 });
+    await page.waitForSelector('.drop');
+    await page.mouse.up();
+    await becomes(lines, [third, one, two]);
+    await keys('z');
+    await ran(3);
+    await becomes(lines, whole);
+    await onSecond();
+
+    // They run in the new order, as a new branch.
+    await keys('Control+Shift+ArrowDown');
+    await becomes(lines, [one, third, two]);
+    await page.getByRole('button', { name: 'Run 2 cells below' }).click();
+    await ran(3);
+    await becomes(() => texts('.cell .stream'), ['one', 'three', 'two']);
+    assert.equal(await page.locator('.row').count(), 6);
 });
 
 test(
@@ -945,6 +1003,13 @@ test('the list of keyboard shortcuts can be searched, and Esc closes it', nightl
     await focused([0, 'cell']);
 });
 
+/** The middle of the handle by which a cell is dragged. @param {number} n */
+async function grip(n) {
+    await page.locator('.cell').nth(n).hover();
+    const { x, y, width, height } = await page.locator('.cell').nth(n).locator('.drag-handle').boundingBox();
+    return { x: x + width / 2, y: y + height / 2 };
+}
+
 test('drafts can be moved by keys and by dragging, alone and together, and the focus follows', async () => {
     await drafts('one', 'two', 'three');
     await page.locator('.cell').nth(0).focus();
@@ -956,15 +1021,6 @@ test('drafts can be moved by keys and by dragging, alone and together, and the f
     await focused([2, 'editor']);
     await keys('Escape', 'k', 'Shift+ArrowUp', 'Control+Shift+ArrowDown');
     await becomes(sources, ['one', 'two', 'three']);
-    const grip = async (n) => {
-        await page.locator('.cell').nth(n).hover();
-        const { x, y, width, height } = await page
-            .locator('.cell')
-            .nth(n)
-            .locator('.drag-handle')
-            .boundingBox();
-        return { x: x + width / 2, y: y + height / 2 };
-    };
     await page.locator('.cell').nth(3).focus();
     const from = await grip(2);
     const to = await page.locator('.cell').nth(0).boundingBox();

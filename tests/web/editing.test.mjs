@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CodeAssist, stateBehind } from '../../web/editor/code-assist.js';
 import { ClipboardHistory } from '../../web/cell/clipboard-history.js';
-import { CellOperations, isRestOfLine } from '../../web/cell/cell-operations.js';
+import { CellOperations, isRestOfLine, movedBy, partsOf, without } from '../../web/cell/cell-operations.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
 import { python, run, state } from './records.mjs';
@@ -262,13 +262,13 @@ test('a draft can be split at its cursors and merged again', () => {
 
 test('a lineage can continue without a cell: the later cells become drafts, with their text; this can be undone', () => {
     const { page, operations } = open({ prose: { c: ['# Why'] } });
-    operations.skip([cell(page, 'b')]);
+    operations.rewrite(without(page.cells(), [cell(page, 'b')]), (n) => `${n} wait`);
     assert.equal(page.here, 'a');
     assert.deepEqual(sources(page), ['# Why', 'code of run-c']);
     assert.equal(page.model.states.size, 4);
     assert.equal(isRestOfLine(page, page.ownRuns.runnable()), true);
     // The notice counts the cells that *Run … below* runs.
-    assert.match(page.notice.text, /The cell that followed is now a draft\./);
+    assert.equal(page.notice.text, '1 wait');
     assert.equal(page.ownRuns.runnable().length, 1);
     page.notice.act.act();
     assert.equal(page.here, 'c');
@@ -285,14 +285,70 @@ test('continuing without a cell copies the drafts, and leaves the old lineage un
         ],
     });
     for (const time of ['once', 'again']) {
-        operations.skip([cell(page, 'b')]);
+        operations.rewrite(without(page.cells(), [cell(page, 'b')]), (n) => `${n} wait`);
         assert.equal(shown(page), 'a # t between code of run-c tail other ?', time);
-        assert.match(page.notice.text, /3 cells that followed are now drafts/);
+        assert.equal(page.notice.text, '3 wait');
         page.goTo('c');
         assert.equal(shown(page), 'a # t b between c tail ?', time);
     }
-    operations.skip([cell(page, 'a')]);
+    operations.rewrite(without(page.cells(), [cell(page, 'a')]), String);
     assert.equal(shown(page), '# t code of run-b between code of run-c tail ?');
+});
+
+test('cells that ran are changed as one step: what the list begins with stays, the rest are drafts, and Undo goes back', () => {
+    const { page, operations } = open({ drafts: [draft('tail', 'c')], prose: { c: ['# Why'] } });
+    for (const id of ['run-a', 'run-b', 'run-c'])
+        page.onEvent({
+            event: 'output_added',
+            exec_id: id,
+            output: { output_type: 'stream', name: 'stdout', text: 'x' },
+        });
+    const before = shown(page);
+    const stale = () => cellsOf(page).map((one) => one.stale?.exec_id ?? '-');
+    const isSame = (now) => {
+        assert.equal(shown(page), before);
+        assert.equal(page.here, 'c', now);
+    };
+    // `b` moves down past the text above `c`, then up to the top.
+    const down = operations.rewrite(movedBy(page.cells(), [cell(page, 'b')], 1), String);
+    assert.equal(shown(page), 'a # Why code of run-b code of run-c tail ?');
+    assert.deepEqual(stale(), ['-', '-', 'run-b', 'run-c', '-', '-'], 'outputs go along');
+    assert.equal(cellsOf(page)[2].key, down.keys[2]);
+    assert.equal(down.back(), true);
+    assert.equal(down.back(), false, 'only once');
+    isSame('after moving down');
+    const up = operations.rewrite(movedBy(page.cells(), [cell(page, 'b')], -1), String);
+    assert.equal(shown(page), 'code of run-b code of run-a # Why code of run-c tail ?');
+    up.back();
+    isSame('after moving up');
+    // A draft moves up past a cell that ran.
+    const tail = cellsOf(page).find((one) => one.draft?.id === 'tail');
+    const above = operations.rewrite(movedBy(page.cells(), [tail], -1), String);
+    assert.equal(shown(page), 'a b # Why tail code of run-c ?');
+    above.back();
+    isSame('after moving a draft');
+    assert.equal(movedBy(page.cells(), [cell(page, 'a')], -1), null, 'it is on top');
+    assert.equal(movedBy(page.cells(), [tail], 1), null, 'below is only the empty cell');
+    // Pieces in place of a cell.
+    const pieces = partsOf('one\ntwo', [3]).map(
+        (source) =>
+            /** @type {import('../../web/cell/cell-operations.js').Piece} */ ({ kind: 'code', source }),
+    );
+    const split = operations.rewrite(
+        page.cells().map((one) => (one.key === cell(page, 'b').key ? pieces : one)),
+        String,
+    );
+    assert.equal(shown(page), 'a one two # Why code of run-c tail ?');
+    assert.equal(page.notice.text, '4', 'the number of cells that wait');
+    split.back();
+    isSame('after splitting');
+});
+
+test('cells below a deleted state are changed at the last state that is there', () => {
+    const { page, operations } = open({ living: { b: 'deleted' } });
+    operations.rewrite(without(page.cells(), [cell(page, 'c')]), String);
+    assert.equal(page.here, 'a');
+    assert.equal(shown(page), 'a code of run-b ?');
 });
 
 test('drafts are the rest of a lineage only if their cells followed there before', () => {

@@ -1,7 +1,8 @@
 // @ts-check
-// Drags drafts by the handle on their rail, with mouse, pen or touch. The keys that move
-// drafts are in commands/key-bindings.js.
+// Drags cells by the handle on their rail, with mouse, pen or touch. The keys that move cells are in
+// commands/key-bindings.js.
 
+import { wholeCells } from './cell-operations.js';
 import { cellElement, keyOf } from './focus.js';
 
 /** A drag this near to the top or bottom edge scrolls the page, in px. */
@@ -19,9 +20,10 @@ export class CellDrag {
         this.controller = controller;
         this.y = 0;
         /**
-         * `ids`: the dragged drafts. `order`: all drafts on the same state, in their order before
-         * the drag. Null if nothing is dragged.
-         * @type {{ids: string[], order: {id: string, element: Element}[]} | null}
+         * `keys`: of the dragged cells. `order`: all cells, in their order before the drag. Null if
+         * nothing is dragged.
+         * @type {{keys: string[], order: {key: string, element: Element}[],
+         *   view: import('./cell.js').Cell} | null}
          */
         this.drag = null;
         this.line = document.createElement('div');
@@ -33,17 +35,15 @@ export class CellDrag {
     #begin(event) {
         const grip = /** @type {Element} */ (event.target).closest('[data-grip]');
         const view = this.controller.focus.views.get(keyOf(grip) ?? '');
-        if (!grip || !view || event.button !== 0 || view.props.cell.kind !== 'draft') return;
-        const ids = this.controller.edits.draggedWith(view);
-        const { on } = view.props.cell.draft;
-        const order = this.controller.page.cells().flatMap((cell) => {
-            const element = cellElement(cell.key);
-            return cell.kind === 'draft' && !cell.isFresh && cell.draft.on === on && element
-                ? [{ id: cell.draft.id, element }]
-                : [];
+        if (!grip || !view || event.button !== 0) return;
+        const { edits, page } = this.controller;
+        const keys = edits.draggedWith(view);
+        const order = wholeCells(page.cells()).flatMap(({ key }) => {
+            const element = cellElement(key);
+            return element ? [{ key, element }] : [];
         });
         event.preventDefault();
-        this.drag = { ids, order };
+        this.drag = { keys, order, view };
         this.y = event.clientY;
         this.#mark(true);
         document.body.append(this.line);
@@ -75,8 +75,8 @@ export class CellDrag {
 
     /** @param {boolean} isOn */
     #mark(isOn) {
-        for (const { id, element } of this.drag?.order ?? [])
-            element.toggleAttribute('data-dragged', isOn && this.drag?.ids.includes(id));
+        for (const { key, element } of this.drag?.order ?? [])
+            element.toggleAttribute('data-dragged', isOn && this.drag?.keys.includes(key));
         document.documentElement.toggleAttribute('data-dragging', isOn);
     }
 
@@ -99,7 +99,7 @@ export class CellDrag {
         requestAnimationFrame(() => this.#follow());
     }
 
-    /** The index in `order` of the draft below the drop position; `order.length` at the end. */
+    /** The index in `order` of the cell below the drop position; `order.length` at the end. */
     #next() {
         const order = this.drag?.order ?? [];
         const at = order.findIndex(({ element }) => {
@@ -110,7 +110,7 @@ export class CellDrag {
     }
 
     #drop() {
-        const { ids, order } = /** @type {NonNullable<CellDrag['drag']>} */ (this.drag);
-        this.controller.edits.onDropped(ids, order[this.#next() - 1]?.id ?? null);
+        const { keys, order, view } = /** @type {NonNullable<CellDrag['drag']>} */ (this.drag);
+        this.controller.edits.onDropped(view, keys, order[this.#next() - 1]?.key ?? null);
     }
 }

@@ -159,6 +159,13 @@ export function menuOf(cells, view) {
             },
         !isTip && !cell.isOutdated && runBelow,
         isTip && insert,
+        { text: WORDS.moveUp, act: () => edits.move(view, -1) },
+        { text: WORDS.moveDown, act: () => edits.move(view, 1) },
+        {
+            text: MENU_WORDS.leaveOut,
+            hint: MENU_WORDS.leaveOutHint,
+            act: () => edits.removeSelected(view),
+        },
         copy,
         format,
         fold,

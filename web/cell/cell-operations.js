@@ -1,8 +1,8 @@
 // @ts-check
 // Operations on cells other than typing: insert, move, split, merge, skip, replace text. Pure.
 //
-// Only drafts can be moved. A cell that ran does not change: inserting next to such a cell begins a
-// branch, and skipping such a cell begins a branch without it.
+// A cell that ran does not change. Moving, splitting, merging, converting or deleting it makes drafts
+// of a new branch; see `rewrite`. Inserting next to it begins a branch when the new cell runs.
 
 import { isText, textKey, textOf } from '../notebook/cell-list.js';
 import { hasEnded, ROOT_STATE } from '../shell/protocol.js';
@@ -17,6 +17,7 @@ import { WORDS as ALL } from '../shell/words.js';
 /** @typedef {import('../shell/protocol.js').Draft} Draft */
 /** @typedef {Pick<Draft, 'kind' | 'source' | 'imported_cell' | 'stale_run'>} Piece */
 /** @typedef {Pick<Draft, 'on' | 'before'>} DraftPosition */
+/** @typedef {(Cell | Piece[])[]} Wanted cells as they are, and pieces in place of others */
 
 export class CellOperations {
     /** @param {import('../notebook/page.js').Page} page */
@@ -172,12 +173,7 @@ export class CellOperations {
      * @returns {string[]} the ids of the new drafts
      */
     split(cell, text, at) {
-        const cuts = [0, ...at.toSorted((a, b) => a - b), text.length];
-        const parts = cuts.slice(1).map((end, i) => {
-            const part = i > 0 ? text.slice(cuts[i], end).replace(/^\n/, '') : text.slice(0, end);
-            return end < text.length ? part.replace(/\n+$/, '') : part;
-        });
-        const [first = '', ...others] = parts;
+        const [first = '', ...others] = partsOf(text, at);
         this.page.type(cell, first);
         this.page.drafts.flush(cell.draft.id);
         /** @type {string[]} */
@@ -231,24 +227,43 @@ export class CellOperations {
     }
 
     /**
-     * Continues without some cells that ran: goes to the state before the first skipped cell and
-     * adds the cells after that state as drafts, except the skipped cells. Deletes no states.
-     * @param {RanCell[]} out the cells to skip, in order
+     * Shows a changed list of cells. What ran stays as far as the list begins with it. From there
+     * on, the cells become drafts of a new branch. The line that was shown stays in the graph.
+     * @param {Wanted} wanted at least one of the cells that it changes, moves or lacks has run
+     * @param {(drafts: number) => string} said the notice
+     * @returns {{keys: (string | undefined)[], back: () => boolean}} the key of each item of
+     *   `wanted`, if it has a cell; a function that undoes the change, or returns false if it was
+     *   already undone
      */
-    skip(out) {
+    rewrite(wanted, said) {
         const { page } = this;
-        const parent = out[0]?.state.parent;
-        if (!parent || !page.mayRun) return;
-        const gone = new Set(out.map(({ key }) => key));
         const cells = page.cells();
-        const behind = cells.slice(
-            cells.findIndex((cell) => cell.kind === 'ran' && cell.state.id === parent) + 1,
+        const isSame = (/** @type {Cell} */ cell, /** @type {number} */ i) => {
+            const item = wanted[i];
+            return item !== undefined && !Array.isArray(item) && item.key === cell.key;
+        };
+        const changed = cells.findIndex((cell, i) => !isSame(cell, i));
+        const same = changed < 0 ? cells : cells.slice(0, changed);
+        const at = same.findLastIndex((cell) => cell.kind === 'ran' && !cell.isDeleted);
+        const last = cells[at];
+        const pieces = wanted.slice(at + 1).map((item) => (Array.isArray(item) ? item : shownPieces(item)));
+        const { made, count, back } = this.#replaceDrafts(
+            last?.kind === 'ran' ? last.state.id : ROOT_STATE,
+            pieces.flat(),
         );
-        const { count, back } = this.#replaceDrafts(
-            parent,
-            behind.filter(({ key }) => !gone.has(key)),
-        );
-        page.notify(WORDS.leftOut(out.length, count), false, { act: { text: WORDS.undo, act: back } });
+        let isUndone = false;
+        const undo = () => {
+            if (isUndone) return false;
+            isUndone = true;
+            if (page.notice?.act === offer) page.dismissNotice();
+            back();
+            return true;
+        };
+        const offer = { text: WORDS.undo, act: () => void undo() };
+        page.notify(said(count), false, { act: offer });
+        let next = 0;
+        const keys = pieces.map(({ length }) => (length ? made[(next += length) - length] : undefined));
+        return { keys: [...cells.slice(0, at + 1).map(({ key }) => key), ...keys], back: undo };
     }
 
     /**
@@ -261,7 +276,8 @@ export class CellOperations {
             page.notify(ALL.atStart, false);
             return page.drafts.on(ROOT_STATE)[0]?.id ?? null;
         }
-        const { made, count, back } = this.#replaceDrafts(ROOT_STATE, page.cells());
+        const pieces = page.cells().flatMap(shownPieces);
+        const { made, count, back } = this.#replaceDrafts(ROOT_STATE, pieces);
         const others = page.drafts
             .on(ROOT_STATE)
             .filter(({ id, source }) => source.trim() && !made.includes(id)).length;
@@ -270,18 +286,17 @@ export class CellOperations {
     }
 
     /**
-     * Adds the current texts of cells as drafts on a state, above the drafts already on that
-     * state, and goes to the state. Deletes those existing drafts whose text also exists
-     * elsewhere, because an earlier restart or skip added them.
+     * Adds drafts to a state, above the drafts already on that state, and goes to the state.
+     * Deletes those existing drafts whose text also exists elsewhere, because an earlier restart
+     * or change of cells that ran added them.
      * @param {string} on
-     * @param {Cell[]} cells
+     * @param {Piece[]} pieces
      * @returns {{made: string[], count: number, back: () => void}} the ids of the added drafts, how
      *   many of them can run, and an undo function
      */
-    #replaceDrafts(on, cells) {
+    #replaceDrafts(on, pieces) {
         const { page } = this;
         const { drafts, here } = page;
-        const pieces = cells.flatMap((cell) => shownPieces(cell));
         const replaced = this.#copiesAt(on);
         const before = replaced.map((draft) => ({ draft: drafts.now(draft), after: drafts.before(draft) }));
         for (const { id } of replaced) drafts.remove(id);
@@ -466,6 +481,48 @@ export class CellOperations {
         this.page.prose.set(id, before);
         return key;
     }
+}
+
+/**
+ * The parts of a text that is split.
+ * @param {string} text
+ * @param {number[]} at the offsets where a part begins
+ * @returns {string[]} at least one
+ */
+export function partsOf(text, at) {
+    const cuts = [0, ...at.toSorted((a, b) => a - b), text.length];
+    return cuts.slice(1).map((end, i) => {
+        const part = i > 0 ? text.slice(cuts[i], end).replace(/^\n/, '') : text.slice(0, end);
+        return end < text.length ? part.replace(/\n+$/, '') : part;
+    });
+}
+
+/** The cells that are part of the document: no attempts, and not the empty one. @param {Cell[]} cells */
+export const wholeCells = (cells) =>
+    cells.filter((cell) => cell.kind !== 'attempt' && !(cell.kind === 'draft' && cell.isFresh));
+
+/** Cells without some of them. @param {Cell[]} cells @param {Cell[]} out */
+export const without = (cells, out) => {
+    const gone = new Set(out.map(({ key }) => key));
+    return cells.filter(({ key }) => !gone.has(key));
+};
+
+/**
+ * Cells in which some have moved by one step.
+ * @param {Cell[]} cells
+ * @param {Cell[]} moved some of them, in order
+ * @param {1 | -1} step 1: down; -1: up
+ * @returns {Cell[] | null} null if they are at the end already
+ */
+export function movedBy(cells, moved, step) {
+    const [first, last] = [moved[0], moved.at(-1)].map((cell) =>
+        cells.findIndex(({ key }) => key === cell?.key),
+    );
+    const beside = cells[step === 1 ? (last ?? 0) + 1 : (first ?? 0) - 1];
+    if (!beside || wholeCells([beside]).length === 0) return null;
+    const others = without(cells, moved);
+    const at = others.findIndex(({ key }) => key === beside.key) + (step === 1 ? 1 : 0);
+    return others.toSpliced(at, 0, ...moved);
 }
 
 /** @type {Piece} */

@@ -199,8 +199,7 @@ export class Cell extends Component {
                     ${section && section.count > 0 && html`<${SectionTwist} section=${section} controller=${controller} />`}
                     ${
                         mayRun &&
-                        cell.kind === 'draft' &&
-                        !cell.isFresh &&
+                        (cell.kind === 'ran' || (cell.kind === 'draft' && !cell.isFresh)) &&
                         html`<span class="drag-handle" data-grip title=${EDITOR_WORDS.drag}
                         aria-hidden="true"><${GripIcon} /></span>`
                     }

@@ -2,7 +2,7 @@
 // Changes the cells of the notebook: inserts, deletes, copies, pastes, moves, splits, merges, and
 // turns them into text or code. Acts on one cell or on the selected ones, and moves the focus.
 
-import { CellOperations, originOf } from './cell-operations.js';
+import { CellOperations, movedBy, originOf, partsOf, wholeCells, without } from './cell-operations.js';
 import { ClipboardHistory } from './clipboard-history.js';
 import { isText, runOf, textKey, textOf } from '../notebook/cell-list.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
@@ -134,43 +134,50 @@ export class EditCommands {
     /** @param {CellView} view */
     cut(view) {
         this.copy(view);
-        this.#remove(view, WORDS.copiedRan);
+        this.removeSelected(view);
     }
 
-    /** @param {CellView} view */
+    /** Deletes the selected cells. @param {CellView} view */
     removeSelected(view) {
-        this.#remove(view, WORDS.staysRan);
+        const cells = this.selected.with(view).map((one) => one.props.cell);
+        const drafts = this.operations.movable(cells);
+        const texts = cells.filter((cell) => cell.kind === 'text');
+        const ran = cells.filter((cell) => cell.kind === 'ran');
+        const out = [...drafts, ...texts, ...ran];
+        if (!out.length) return;
+        const all = this.page.cells();
+        const gone = new Set(out.map((cell) => cell.key));
+        const at = all.findIndex((cell) => cell.key === cells.at(-1)?.key);
+        const next =
+            all.slice(at).find((cell) => !gone.has(cell.key)) ?? all.findLast((cell) => !gone.has(cell.key));
+        if (ran.length) {
+            this.#rewrite(view, without(all, out), next?.key, (n) => WORDS.leftOut(out.length, n));
+            return;
+        }
+        this.clipboard.remove(
+            drafts.map(({ draft }) => draft),
+            () => this.undo(),
+            texts,
+        );
+        if (next) this.focus.go({ key: keyAfter(next, texts), asCell: true });
     }
 
     /**
-     * Deletes the selected drafts and texts. If all selected cells have run, deletes nothing and
-     * shows a notice.
+     * Changes cells of which some have run, as one step.
      * @param {CellView} view
-     * @param {(n: number) => string} stays the notice's text for a number of cells
+     * @param {import('./cell-operations.js').Wanted} wanted
+     * @param {string | undefined} focused the key of the cell that then gets the focus, or of the
+     *   cell in whose place there are pieces
+     * @param {(drafts: number) => string} said
      */
-    #remove(view, stays) {
-        const cells = this.selected.with(view).map((one) => one.props.cell);
-        const drafts = this.operations.movable(cells);
-        const ran = cells.filter((cell) => cell.kind === 'ran');
-        const texts = cells.filter((cell) => cell.kind === 'text');
-        if (drafts.length || texts.length) {
-            const all = this.page.cells();
-            const gone = new Set([...drafts, ...texts].map((cell) => cell.key));
-            const at = all.findIndex((cell) => cell.key === cells.at(-1)?.key);
-            const next =
-                all.slice(at).find((cell) => !gone.has(cell.key)) ??
-                all.findLast((cell) => !gone.has(cell.key));
-            this.clipboard.remove(
-                drafts.map(({ draft }) => draft),
-                () => this.undo(),
-                texts,
-            );
-            if (next) this.focus.go({ key: keyAfter(next, texts), asCell: true });
-        } else if (ran.length) {
-            this.page.notify(stays(ran.length), false, {
-                act: { text: WORDS.goOnWithout(ran.length), act: () => this.operations.skip(ran) },
-            });
-        }
+    #rewrite(view, wanted, focused, said) {
+        if (!this.page.mayRun) return;
+        const { key } = view.props.cell;
+        const at = wanted.findIndex((item) => (Array.isArray(item) ? focused === key : item.key === focused));
+        const { keys, back } = this.operations.rewrite(wanted, said);
+        this.clipboard.recordUndo(() => (back() ? key : null));
+        const shown = keys[at] ?? this.page.cells().at(-1)?.key;
+        if (shown) this.focus.go({ key: shown, asCell: true });
     }
 
     /** @param {Extract<CellData, {kind: 'draft'}>} cell */
@@ -238,9 +245,25 @@ export class EditCommands {
             if (draft) this.page.setKind(draft, kind);
             return this.focus.go({ key: draft?.key ?? focused.key, asCell: true });
         }
-        const drafts = this.#drafts(view, WORDS.onlyDraftsKind);
+        if (this.#convertRan(view, (source) => ({ kind, source }))) return;
+        const drafts = this.#drafts(view);
         for (const cell of drafts) this.page.setKind(cell, kind);
         if (drafts.length) this.focus.go({ key: focused.key, asCell: true });
+    }
+
+    /**
+     * Puts pieces in place of the selected cells, if one of them has run.
+     * @param {CellView} view
+     * @param {(source: string) => import('./cell-operations.js').Piece} pieceOf
+     * @returns {boolean} whether one has
+     */
+    #convertRan(view, pieceOf) {
+        const chosen = this.selected.with(view).map((one) => one.props.cell);
+        if (!chosen.some(({ kind }) => kind === 'ran')) return false;
+        const keys = new Set(chosen.filter((cell) => !isText(cell)).map(({ key }) => key));
+        const wanted = this.page.cells().map((cell) => (keys.has(cell.key) ? [pieceOf(textOf(cell))] : cell));
+        this.#rewrite(view, wanted, view.props.cell.key, (n) => WORDS.converted(keys.size, n));
+        return true;
     }
 
     /** @param {CellView} view @param {number} level */
@@ -250,7 +273,8 @@ export class EditCommands {
             this.page.setText(text, headed(text.text, level));
             return this.focus.go({ key: text.key });
         }
-        for (const cell of this.#drafts(view, WORDS.onlyDraftsKind)) {
+        if (this.#convertRan(view, (source) => ({ kind: 'markdown', source: headed(source, level) }))) return;
+        for (const cell of this.#drafts(view)) {
             this.page.setKind(cell, 'markdown');
             const now = this.page.cells().find((one) => one.key === cell.key);
             if (now) this.page.type(now, headed(textOf(cell), level));
@@ -258,33 +282,21 @@ export class EditCommands {
         this.focus.go({ key: view.props.cell.key });
     }
 
-    /**
-     * Returns the selected drafts. If no draft is selected, shows a notice.
-     * @param {CellView} view
-     * @param {string} why the notice's text
-     */
-    #drafts(view, why) {
-        const drafts = this.selected
+    /** The selected drafts. @param {CellView} view */
+    #drafts(view) {
+        return this.selected
             .with(view)
             .map((one) => one.props.cell)
             .filter((cell) => cell.kind === 'draft');
-        if (!drafts.length)
-            this.page.notify(why, false, {
-                act: {
-                    text: WORDS.copyAsDraft,
-                    act: () => this.focus.go({ key: this.page.copyAsDraft(view.text) }),
-                },
-            });
-        return drafts;
     }
 
     /** @param {CellView} view @param {1 | -1} step */
     move(view, step) {
         const { cell: text } = view.props;
         if (text.kind === 'text') return this.#movedText(this.#saved(text), step);
-        const cells = this.operations.movable(this.selected.with(view).map((one) => one.props.cell));
-        if (!cells.length)
-            return void (view.props.cell.kind === 'ran' && this.#drafts(view, WORDS.onlyDrafts));
+        const chosen = this.selected.with(view).map((one) => one.props.cell);
+        if (chosen.some(({ kind }) => kind === 'ran')) return this.#moveRan(view, chosen, step);
+        const cells = this.operations.movable(chosen);
         const ids = cells.map(({ draft }) => draft.id);
         const isDone = this.operations.moveBy(ids, step);
         const [first] = cells;
@@ -292,7 +304,23 @@ export class EditCommands {
             const moved = this.operations.moveIntoState(first);
             if (moved) return this.#showMovedText(moved);
         }
+        if (!isDone && step === -1 && first && !first.isInside) return this.#moveRan(view, cells, step);
         return this.#moved(view, isDone, cells, step);
+    }
+
+    /**
+     * Moves cells by one step, if some of them have run or if they move past one that has.
+     * @param {CellView} view
+     * @param {CellData[]} chosen
+     * @param {1 | -1} step
+     */
+    #moveRan(view, chosen, step) {
+        const moved = chosen.filter(
+            (cell) => cell.kind !== 'attempt' && !('isFresh' in cell && cell.isFresh),
+        );
+        const wanted = moved.length ? movedBy(this.page.cells(), moved, step) : null;
+        if (wanted)
+            this.#rewrite(view, wanted, view.props.cell.key, (n) => WORDS.movedCells(moved.length, n));
     }
 
     /**
@@ -337,26 +365,41 @@ export class EditCommands {
     }
 
     /**
-     * Moves drafts to the position where the user dropped them.
-     * @param {string[]} ids
-     * @param {string | null} after the draft above that position; null: none
+     * Moves cells to the position where the user dropped them.
+     * @param {CellView} view the cell by which they were dragged
+     * @param {string[]} keys
+     * @param {string | null} after the key of the cell above that position; null: none
      */
-    onDropped(ids, after) {
-        this.operations.moveAfter(ids, after);
+    onDropped(view, keys, after) {
+        const cells = this.page.cells();
+        const moved = cells.filter(({ key }) => keys.includes(key));
+        const at = cells.findIndex(({ key }) => key === after);
+        const drafts = this.operations.movable(moved);
+        const [first] = drafts;
+        const above = cells[at];
+        const isBeside = (/** @type {CellData | undefined} */ cell) =>
+            cell?.kind === 'draft' && cell.draft.on === first?.draft.on && cell.isInside === first.isInside;
+        // Drafts that stay at one state only change their order.
+        if (drafts.length === moved.length && (isBeside(above) || isBeside(cells[at + 1])))
+            return this.operations.moveAfter(
+                drafts.map(({ draft }) => draft.id),
+                above?.kind === 'draft' && isBeside(above) ? above.draft.id : null,
+            );
+        const others = without(cells, moved);
+        const place = cells.slice(0, at + 1).filter((cell) => !keys.includes(cell.key)).length;
+        const wanted = others.toSpliced(place, 0, ...moved);
+        if (wanted.every(({ key }, i) => key === cells[i]?.key)) return false;
+        this.#rewrite(view, wanted, view.props.cell.key, (n) => WORDS.movedCells(moved.length, n));
+        return true;
     }
 
     /**
-     * The ids of all drafts that move when the user drags a cell: the selected drafts on the same
-     * state.
+     * The keys of all cells that move when the user drags a cell.
      * @param {CellView} view
      * @returns {string[]}
      */
     draggedWith(view) {
-        const cells = this.operations.movable(this.selected.with(view).map((one) => one.props.cell));
-        const { cell } = view.props;
-        return cell.kind === 'draft'
-            ? cells.filter(({ draft }) => draft.on === cell.draft.on).map(({ draft }) => draft.id)
-            : [];
+        return wholeCells(this.selected.with(view).map((one) => one.props.cell)).map(({ key }) => key);
     }
 
     /** @param {CellView} view */
@@ -365,14 +408,20 @@ export class EditCommands {
         if (!state) return;
         let { cell } = view.props;
         if (cell.kind === 'text') cell = this.operations.asDraft(this.#saved(cell)) ?? cell;
-        if (cell.kind !== 'draft') return void this.#drafts(view, WORDS.onlyDrafts);
-        const { id } = cell.draft;
         const whole = state.doc.toString();
-        const made = this.operations.split(
-            cell,
-            whole,
-            state.selection.ranges.flatMap(({ from, to, empty }) => (empty ? [from] : [from, to])),
-        );
+        const cuts = state.selection.ranges.flatMap(({ from, to, empty }) => (empty ? [from] : [from, to]));
+        if (cell.kind === 'ran') {
+            const { key } = cell;
+            const [last = '', ...above] = partsOf(whole, cuts).reverse();
+            /** @type {import('./cell-operations.js').Piece[]} */
+            const pieces = above.reverse().map((source) => ({ kind: 'code', source }));
+            pieces.push({ kind: 'code', source: last, ...originOf(cell) });
+            const wanted = this.page.cells().map((one) => (one.key === key ? pieces : one));
+            return this.#rewrite(view, wanted, key, (n) => WORDS.splitInto(pieces.length, n));
+        }
+        if (cell.kind !== 'draft') return undefined;
+        const { id } = cell.draft;
+        const made = this.operations.split(cell, whole, cuts);
         const first = this.page.drafts.get(id)?.source;
         this.clipboard.recordAdded(made, () => {
             const now = this.page.drafts.get(id);
@@ -380,15 +429,20 @@ export class EditCommands {
             return id;
         });
         this.focus.go({ key: made.at(-1) ?? id });
+        return undefined;
     }
 
     /** @param {CellView} view */
     merge(view) {
         const { cell } = view.props;
-        if (cell.kind !== 'draft') return void this.#drafts(view, WORDS.onlyDrafts);
-        const selected = this.operations.movable(this.selected.with(view).map((one) => one.props.cell));
+        const chosen = this.selected.with(view).map((one) => one.props.cell);
         const cells = this.page.cells();
         const next = cells[cells.findIndex((one) => one.key === cell.key) + 1];
+        const all = chosen.length > 1 ? chosen : next ? [cell, next] : [cell];
+        const whole = wholeCells(all);
+        if (whole.length > 1 && whole.some(({ kind }) => kind === 'ran')) return this.#mergeRan(view, whole);
+        if (cell.kind !== 'draft') return this.page.notify(WORDS.nothingBelow, false);
+        const selected = this.operations.movable(chosen);
         const both = selected.length > 1 ? selected : next ? this.operations.movable([cell, next]) : [];
         const same = both.filter(({ draft }) => draft.on === both[0]?.draft.on);
         const [first] = same;
@@ -397,6 +451,26 @@ export class EditCommands {
         this.clipboard.recordUndo(() => (undo() ? first.key : null));
         this.selected.selection.only(first.key);
         this.focus.go({ key: first.key, asCell: true });
+        return undefined;
+    }
+
+    /**
+     * Merges cells of which some have run into one draft.
+     * @param {CellView} view
+     * @param {CellData[]} whole
+     */
+    #mergeRan(view, whole) {
+        const [first, ...others] = whole;
+        const sources = whole.map(textOf).filter((source) => source.trim());
+        /** @type {import('./cell-operations.js').Piece} */
+        const piece = {
+            kind: first && isText(first) ? 'markdown' : 'code',
+            source: sources.join('\n\n'),
+        };
+        const wanted = without(this.page.cells(), others).map((cell) =>
+            cell.key === first?.key ? [piece] : cell,
+        );
+        this.#rewrite(view, wanted, view.props.cell.key, (n) => WORDS.mergedCells(whole.length, n));
     }
 }
 

@@ -5,6 +5,8 @@ import { counted } from '../text/format.js';
 
 export const MENU_WORDS = Object.freeze({
     goBack: 'Go back to before this cell',
+    leaveOut: 'Leave this cell out',
+    leaveOutHint: 'The cells below then run again in a new branch. Nothing is deleted.',
     goBackHint: 'The cell stays in the graph, as a branch',
     /** Other words by which the palette finds an action. */
     also: Object.freeze({

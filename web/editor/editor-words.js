@@ -3,6 +3,12 @@
 
 import { counted } from '../text/format.js';
 
+/** What follows a change of cells that ran. @param {number} n the number of drafts */
+const newBranch = (n) =>
+    n
+        ? `${n === 1 ? '1 cell waits' : `${n} cells wait`} to run in a new branch. The earlier branch stays in the graph.`
+        : 'The earlier branch stays in the graph.';
+
 export const EDITOR_WORDS = Object.freeze({
     undo: 'Undo',
     // Names of commands in the palette and on the shortcut sheet
@@ -125,26 +131,19 @@ export const EDITOR_WORDS = Object.freeze({
     merged: (/** @type {number} */ n) => `${counted(n, 'draft')} merged.`,
     changed: (/** @type {number} */ n) => `${counted(n, 'cell')} changed.`,
     moved: (/** @type {number} */ k, /** @type {number} */ n) => `Moved to position ${k} of ${n}`,
-    leftOut: (/** @type {number} */ skipped, /** @type {number} */ n) =>
-        `You are now at the state before the skipped ${skipped === 1 ? 'cell' : 'cells'}.` +
-        (n
-            ? ` The ${n === 1 ? 'cell that followed is now a draft' : `${n} cells that followed are now drafts`}.`
-            : ''),
-    staysRan: (/** @type {number} */ n) =>
-        n === 1
-            ? 'Not deleted: this cell has run, and its state stays in the graph. You can continue without it.'
-            : 'Not deleted: these cells have run, and their states stay in the graph. You can continue without them.',
-    copiedRan: (/** @type {number} */ n) =>
-        n === 1
-            ? 'Copied, but not cut: this cell has run, and its state stays in the graph.'
-            : 'Copied, but not cut: these cells have run, and their states stay in the graph.',
-    goOnWithout: (/** @type {number} */ n) => (n === 1 ? 'Continue without it' : 'Continue without them'),
-    onlyDrafts: 'Only drafts can be split, merged or moved. This cell has run.',
-    copyAsDraft: 'Copy to a new draft',
-    nothingBelow: 'There is no draft below to merge.',
-    onlyDraftsKind: 'Only drafts can be converted. This cell has run.',
+    leftOut: (/** @type {number} */ out, /** @type {number} */ n) =>
+        `${counted(out, 'cell')} left out. ${newBranch(n)}`,
+    movedCells: (/** @type {number} */ moved, /** @type {number} */ n) =>
+        `${counted(moved, 'cell')} moved. ${newBranch(n)}`,
+    converted: (/** @type {number} */ changed, /** @type {number} */ n) =>
+        `${counted(changed, 'cell')} converted. ${newBranch(n)}`,
+    splitInto: (/** @type {number} */ parts, /** @type {number} */ n) =>
+        `Split into ${counted(parts, 'cell')}. ${newBranch(n)}`,
+    mergedCells: (/** @type {number} */ merged, /** @type {number} */ n) =>
+        `${counted(merged, 'cell')} merged. ${newBranch(n)}`,
+    nothingBelow: 'There is no cell below to merge.',
     saved: 'Everything is saved as you type.',
-    drag: 'Drag to move this draft (Ctrl-Shift-↑ or ↓)',
+    drag: 'Drag to move this cell (Ctrl-Shift-↑ or ↓)',
     // Completion and documentation
     kinds: Object.freeze({
         function: 'ƒ',
