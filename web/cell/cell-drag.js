@@ -1,6 +1,6 @@
 // @ts-check
-// Drags cells by the handle on their rail, with mouse, pen or touch. The keys that move cells are in
-// commands/key-bindings.js.
+// Drags cells by the handle on their rail, with mouse, pen or touch. The keys that move cells are
+// in commands/key-bindings.js.
 
 import { wholeCells } from './cell-operations.js';
 import { cellElement, keyOf } from './focus.js';

@@ -1,8 +1,9 @@
 // @ts-check
-// Operations on cells other than typing: insert, move, split, merge, skip, replace text. Pure.
+// Operations on cells other than typing: insert, move, split, merge, replace text. Pure.
 //
-// A cell that ran does not change. Moving, splitting, merging, converting or deleting it makes drafts
-// of a new branch; see `rewrite`. Inserting next to it begins a branch when the new cell runs.
+// A cell that ran does not change. Moving, splitting, merging, converting or deleting it makes
+// drafts of a new branch; see `rewrite`. Inserting next to it begins a branch when the new cell
+// runs.
 
 import { isText, textKey, textOf } from '../notebook/cell-list.js';
 import { hasEnded, ROOT_STATE } from '../shell/protocol.js';
@@ -497,7 +498,7 @@ export function partsOf(text, at) {
     });
 }
 
-/** The cells that are part of the document: no attempts, and not the empty one. @param {Cell[]} cells */
+/** The cells without attempts and the empty one. @param {Cell[]} cells */
 export const wholeCells = (cells) =>
     cells.filter((cell) => cell.kind !== 'attempt' && !(cell.kind === 'draft' && cell.isFresh));
 

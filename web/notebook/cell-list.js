@@ -20,14 +20,15 @@ import { hasEnded } from '../shell/protocol.js';
  *     isAsked: boolean, isDeleted: boolean, warnings: string[], base: State | undefined,
  *     progress: import('../checkpoints/residency.js').Progress | undefined}
  *   | {kind: 'draft', key: string, draft: Draft, run: Run | undefined, stale: Run | undefined,
- *     isInside: boolean, isFresh: boolean, isAsked: boolean, base: State | undefined, number?: number}
+ *     isInside: boolean, isFresh: boolean, isAsked: boolean, base: State | undefined,
+ *     number?: number}
  *   | {kind: 'text', key: string, state: State, index: number, text: string, isOutdated: boolean,
  *     colour: number, isAsked: false, number?: number}
  *   | {kind: 'attempt', key: string, run: Run, beside: Beside[], isAsked: false}} Cell
  *   `beside`: the branches that begin at the same state, the cell's own included; empty if that is
  *   the only one. `base`: the state from which Run runs the cell. `isDeleted`: the state is deleted
- *   or about to be, and those below it are not. `stale`: the run of the cell that the draft was made
- *   from, until the draft itself runs.
+ *   or about to be, and those below it are not. `stale`: the run of the cell that the draft was
+ *   made from, until the draft itself runs.
  *   `text`: the Markdown text `index` above the code of a state; `number`: counts the text cells.
  */
 

@@ -704,7 +704,8 @@ fn a_draft_shows_a_run_of_the_notebook_as_stale_until_a_client_removes_it() {
             answer 10: done
         initial Freezing drafts [odd new]
         └─ s1 (a) Freezing
-    "#]].assert_eq(&play(
+    "#]]
+    .assert_eq(&play(
         "open
          run a
          p2 began
