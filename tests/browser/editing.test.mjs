@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { becomes, nightly } from './browser.mjs';
 import { start } from './mock.mjs';
 import {
+    allParts,
     choose,
     drafts,
     focused,
@@ -213,6 +214,7 @@ test('cells that ran are moved, split, merged and turned into text in one step; 
     await isBack();
 
     // The last cell is dragged to the top.
+    await allParts();
     const from = await grip(2);
     const top = await page.locator('.cell').nth(0).boundingBox();
     await page.mouse.move(from.x, from.y);
@@ -1021,6 +1023,7 @@ test('drafts can be moved by keys and by dragging, alone and together, and the f
     await focused([2, 'editor']);
     await keys('Escape', 'k', 'Shift+ArrowUp', 'Control+Shift+ArrowDown');
     await becomes(sources, ['one', 'two', 'three']);
+    await allParts();
     await page.locator('.cell').nth(3).focus();
     const from = await grip(2);
     const to = await page.locator('.cell').nth(0).boundingBox();

@@ -3,13 +3,7 @@
 
 export const BRANCHES_WORDS = Object.freeze({
     title: 'Branches',
-    command: 'Show the table of branches',
-    commandWords: 'compare results metrics leaves sweep values',
     why: 'One row for the end of each branch. Other states can be added from their menu in the graph. Copy the address to share this table.',
-    pick: 'Add to the table of branches',
-    unpick: 'Remove from the table of branches',
-    picked: 'Added to the table of branches.',
-    show: 'Show table',
     removeRow: (/** @type {string} */ name) => `Remove ${name} from the table`,
     add: 'Add a column',
     addHint: 'e.g. r2 or len(df)',

@@ -21,7 +21,7 @@ import { ResidencyNotice, ResidencyLine } from '../checkpoints/residency-view.js
 import { ROW_WORDS } from '../sweep/row-words.js';
 import { showSweep } from '../sweep/sweep-commands.js';
 import { memberOf } from '../sweep/sweeps.js';
-import { LazyPart } from '../shell/lazy-parts.js';
+import { LazyPart, loadPart } from '../shell/lazy-parts.js';
 import { Menu } from '../ui/menu.js';
 import { Outputs } from '../outputs/outputs.js';
 import { Markdown } from '../outputs/rich-text.js';
@@ -201,7 +201,8 @@ export class Cell extends Component {
                         mayRun &&
                         (cell.kind === 'ran' || (cell.kind === 'draft' && !cell.isFresh)) &&
                         html`<span class="drag-handle" data-grip title=${EDITOR_WORDS.drag}
-                        aria-hidden="true"><${GripIcon} /></span>`
+                        aria-hidden="true"
+                        onPointerEnter=${() => void loadPart('drag').catch(() => {})}><${GripIcon} /></span>`
                     }
                 </div>
                 <div class="cell-body">

@@ -2,7 +2,7 @@
 // The palette commands that compare states.
 
 import { COMPARE_COMMAND_WORDS as SAY } from './compare-command-words.js';
-import { BRANCHES_WORDS } from '../branches/branches-words.js';
+import { BRANCHES_COMMAND_WORDS } from '../branches/branches-command-words.js';
 import { entriesWith } from '../commands/commands.js';
 import { withPart } from '../shell/lazy-parts.js';
 
@@ -29,8 +29,8 @@ export function compareCommands({ page }) {
             words: SAY.commandWords,
             when: () => page.model.states.size > 1,
         }),
-        entry('graph.branches', [], BRANCHES_WORDS.command, () => void showBranches(page), {
-            words: BRANCHES_WORDS.commandWords,
+        entry('graph.branches', [], BRANCHES_COMMAND_WORDS.command, () => void showBranches(page), {
+            words: BRANCHES_COMMAND_WORDS.commandWords,
         }),
         entry('compare.swap', [], SAY.swapCommand, () => page.comparison.swap(), {
             when: () => page.comparison.states.length === 2,

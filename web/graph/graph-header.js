@@ -2,7 +2,7 @@
 // The header of the graph: the search field, and the button that folds or unfolds all rows.
 
 import { Component, html } from '../vendor/preact.js';
-import { BRANCHES_WORDS } from '../branches/branches-words.js';
+import { BRANCHES_COMMAND_WORDS } from '../branches/branches-command-words.js';
 import { GRAPH_WORDS } from './graph-words.js';
 import { DownIcon, FoldIcon, SearchIcon, TableIcon, UnfoldIcon, UpIcon } from '../ui/icons.js';
 
@@ -65,7 +65,7 @@ export class GraphHeader extends Component {
                             disabled=${count < 2} onClick=${() => onStep(1)}><${DownIcon} /></button>`
                     }
                 </div>
-                <button class="tool" aria-label=${BRANCHES_WORDS.command} title=${BRANCHES_WORDS.command}
+                <button class="tool" aria-label=${BRANCHES_COMMAND_WORDS.command} title=${BRANCHES_COMMAND_WORDS.command}
                     onClick=${onTable}><${TableIcon} /></button>
                 ${
                     (canFold || isWhole) &&

@@ -6,7 +6,7 @@ import { beforeRunText } from '../checkpoints/residency.js';
 import { withPart } from '../shell/lazy-parts.js';
 import { WORDS } from '../shell/words.js';
 import { GRAPH_WORDS } from './graph-words.js';
-import { BRANCHES_WORDS } from '../branches/branches-words.js';
+import { BRANCHES_COMMAND_WORDS } from '../branches/branches-command-words.js';
 import { showBranches } from '../compare/compare-commands.js';
 import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
 import { sweepActions } from '../sweep/sweep-commands.js';
@@ -142,8 +142,8 @@ function manyActionsOf(page, node) {
     const isPicked = branchTable.picked.includes(node.id);
     const pick = () => {
         if (!branchTable.toggle(node.id)) return;
-        const act = { text: BRANCHES_WORDS.show, act: () => void showBranches(page) };
-        page.notify(BRANCHES_WORDS.picked, false, { act });
+        const act = { text: BRANCHES_COMMAND_WORDS.show, act: () => void showBranches(page) };
+        page.notify(BRANCHES_COMMAND_WORDS.picked, false, { act });
     };
     return [
         comparison.isOpen &&
@@ -153,7 +153,7 @@ function manyActionsOf(page, node) {
             },
         node.from >= 0 &&
             (isPicked || model.childrenOf(node.id).length > 0) && {
-                text: isPicked ? BRANCHES_WORDS.unpick : BRANCHES_WORDS.pick,
+                text: isPicked ? BRANCHES_COMMAND_WORDS.unpick : BRANCHES_COMMAND_WORDS.pick,
                 act: pick,
             },
     ];

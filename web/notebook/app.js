@@ -20,7 +20,6 @@ import { keepPointerSteady } from './steady-pointer.js';
 import { Graph, graphStamp } from '../graph/graph.js';
 import { Header } from './header.js';
 import { NotebookGone } from './notebook-gone.js';
-import { CellDrag } from '../cell/cell-drag.js';
 import { CellController } from '../cell/cell-controller.js';
 import { keepHistories } from '../editor/typing-history.js';
 import { LazyPart, preloadParts, whenLoaded, withPart } from '../shell/lazy-parts.js';
@@ -111,7 +110,7 @@ export class App extends Component {
             this.controller.selected.onFocusIn(/** @type {Element} */ (event.target)),
         );
         this.#watchActs();
-        if (this.main) new CellDrag(this.main, this.controller);
+        whenLoaded('drag', ({ CellDrag }) => this.main && new CellDrag(this.main, this.controller));
         watchDrops(
             (at, types) => {
                 const over = at && this.#overWhat(at, types);

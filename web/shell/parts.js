@@ -9,6 +9,7 @@ export const PARTS = {
     cellMenu: () => import('../cell/cell-menu.js'),
     compare: () => import('../compare/compare-view.js'),
     deletions: () => import('../trash/deletions.js'),
+    drag: () => import('../cell/cell-drag.js'),
     dropped: () => import('../notebook/dropped-files.js'),
     example: () => import('../example/example.js'),
     files: () => import('../files/files-pane.js'),
