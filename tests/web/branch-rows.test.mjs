@@ -183,6 +183,11 @@ test('the code in which rows differ is found below their fork, and against a bas
     const found = (baseline) => [...differingCode(growing.model, states, baseline).values()];
     assert.deepEqual(found(null), [['fit(1)'], ['fit(2)'], ['fit(1)']]);
     assert.deepEqual(found(states[0]), [[], ['fit(2)'], []]);
+    const d = end(end(c, 'shared = 1'), 'own = 1');
+    const e = end(end(c, 'shared = 1'), 'other = 1');
+    const three = [a, d, e].map((id) => growing.model.states.get(id));
+    const lines = differingCode(growing.model, three, null);
+    assert.deepEqual(lines.get(d), ['own = 1', 'shared = 1'], 'its own lines come first');
 });
 
 test('a filter matches names, code and texts, or compares a column', () => {

@@ -154,7 +154,8 @@ export const isNowhere = (rows, values, column) =>
  * @param {Model} model
  * @param {State[]} states
  * @param {State | null} baseline
- * @returns {Map<string, string[]>} by state, in the order of the code
+ * @returns {Map<string, string[]>} by state: what fewest have run comes first, then in the order of
+ *   the code
  */
 export function differingCode(model, states, baseline) {
     const lines = [...states, ...(baseline ? [baseline] : [])].map(({ id }) => model.lineage(id));
@@ -166,9 +167,15 @@ export function differingCode(model, states, baseline) {
             .flatMap((state) => codeLines(model, state)),
     );
     const sets = codes.map((code) => new Set(code));
+    /** In how many lines of cells a text is. @type {Map<string, number>} */
+    const counts = new Map();
+    for (const set of sets) for (const text of set) counts.set(text, (counts.get(text) ?? 0) + 1);
+    const count = (/** @type {string} */ text) => counts.get(text) ?? 0;
     const isCommon = (/** @type {string} */ text) =>
-        baseline ? sets.at(-1)?.has(text) : sets.every((set) => set.has(text));
-    return new Map(states.map(({ id }, i) => [id, (codes[i] ?? []).filter((text) => !isCommon(text))]));
+        baseline ? sets.at(-1)?.has(text) : count(text) === sets.length;
+    const differing = (/** @type {string[]} */ code) =>
+        code.filter((text) => !isCommon(text)).sort((a, b) => count(a) - count(b));
+    return new Map(states.map(({ id }, i) => [id, differing(codes[i] ?? [])]));
 }
 
 /** @param {Model} model @param {State} state */
