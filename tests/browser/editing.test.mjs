@@ -215,13 +215,7 @@ test('cells that ran are moved, split, merged and turned into text in one step; 
 
     // The last cell is dragged to the top.
     await allParts();
-    const from = await grip(2);
-    const top = await page.locator('.cell').nth(0).boundingBox();
-    await page.mouse.move(from.x, from.y);
-    await page.mouse.down();
-    await page.mouse.move(from.x, top.y + 3, { steps: 4 });
-    await page.waitForSelector('.drop');
-    await page.mouse.up();
+    await dragToTop(2);
     await becomes(lines, [third, one, two]);
     await keys('z');
     await ran(3);
@@ -1012,6 +1006,22 @@ async function grip(n) {
     return { x: x + width / 2, y: y + height / 2 };
 }
 
+/**
+ * Drags a cell above all others.
+ * @param {number} n
+ * @returns {Promise<{x: number, y: number}>} where its handle was
+ */
+async function dragToTop(n) {
+    const from = await grip(n);
+    const top = await page.locator('.cell').nth(0).boundingBox();
+    await page.mouse.move(from.x, from.y);
+    await page.mouse.down();
+    await page.mouse.move(from.x, top.y + 3, { steps: 4 });
+    await page.waitForSelector('.drop');
+    await page.mouse.up();
+    return from;
+}
+
 test('drafts can be moved by keys and by dragging, alone and together, and the focus follows', async () => {
     await drafts('one', 'two', 'three');
     await page.locator('.cell').nth(0).focus();
@@ -1025,13 +1035,7 @@ test('drafts can be moved by keys and by dragging, alone and together, and the f
     await becomes(sources, ['one', 'two', 'three']);
     await allParts();
     await page.locator('.cell').nth(3).focus();
-    const from = await grip(2);
-    const to = await page.locator('.cell').nth(0).boundingBox();
-    await page.mouse.move(from.x, from.y);
-    await page.mouse.down();
-    await page.mouse.move(from.x, to.y + 3, { steps: 4 });
-    await page.waitForSelector('.drop');
-    await page.mouse.up();
+    const from = await dragToTop(2);
     await becomes(sources, ['three', 'one', 'two']);
     await page.mouse.move(from.x, (await grip(0)).y);
     await page.mouse.down();

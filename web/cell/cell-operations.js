@@ -199,31 +199,39 @@ export class CellOperations {
         if (!first) return () => false;
         const before = cells.map(({ draft }) => page.drafts.now(draft));
         const [original = first.draft, ...merged] = before;
-        page.type(
-            first,
-            before
-                .map(({ source }) => source)
-                .filter((source) => source.trim())
-                .join('\n\n'),
-        );
+        page.type(first, joined(before.map(({ source }) => source)));
         page.drafts.flush(first.draft.id);
         for (const { draft } of others) page.drafts.remove(draft.id);
-        let isUndone = false;
-        const undo = () => {
-            if (isUndone) return false;
-            isUndone = true;
+        return this.#offerUndo(WORDS.merged(cells.length), () => {
             const now = page.drafts.get(first.draft.id);
             if (now) page.drafts.put({ ...now, source: original.source });
             let last = first.draft.id;
             const { on, before: child } = now ?? original;
             for (const draft of merged)
                 last = page.drafts.add({ ...draft, id: newId(), on, before: child }, last);
-            if (page.notice?.act === offer) page.dismissNotice();
             putBack();
+        });
+    }
+
+    /**
+     * Shows a notice that offers to undo a step.
+     * @param {string} said
+     * @param {() => void} back undoes the step
+     * @returns {() => boolean} a function that undoes the step, or returns false if it was already
+     *   undone
+     */
+    #offerUndo(said, back) {
+        const { page } = this;
+        let isUndone = false;
+        const undo = () => {
+            if (isUndone) return false;
+            isUndone = true;
+            back();
+            if (page.notice?.act === offer) page.dismissNotice();
             return true;
         };
-        const offer = { text: WORDS.undo, act: undo };
-        page.notify(WORDS.merged(cells.length), false, { act: offer });
+        const offer = { text: WORDS.undo, act: () => void undo() };
+        page.notify(said, false, { act: offer });
         return undo;
     }
 
@@ -252,16 +260,7 @@ export class CellOperations {
             last?.kind === 'ran' ? last.state.id : ROOT_STATE,
             pieces.flat(),
         );
-        let isUndone = false;
-        const undo = () => {
-            if (isUndone) return false;
-            isUndone = true;
-            if (page.notice?.act === offer) page.dismissNotice();
-            back();
-            return true;
-        };
-        const offer = { text: WORDS.undo, act: () => void undo() };
-        page.notify(said(count), false, { act: offer });
+        const undo = this.#offerUndo(said(count), back);
         let next = 0;
         const keys = pieces.map(({ length }) => (length ? made[(next += length) - length] : undefined));
         return { keys: [...cells.slice(0, at + 1).map(({ key }) => key), ...keys], back: undo };
@@ -501,6 +500,9 @@ export function partsOf(text, at) {
 /** The cells without attempts and the empty one. @param {Cell[]} cells */
 export const wholeCells = (cells) =>
     cells.filter((cell) => cell.kind !== 'attempt' && !(cell.kind === 'draft' && cell.isFresh));
+
+/** The text of merged cells. @param {string[]} sources */
+export const joined = (sources) => sources.filter((source) => source.trim()).join('\n\n');
 
 /** Cells without some of them. @param {Cell[]} cells @param {Cell[]} out */
 export const without = (cells, out) => {

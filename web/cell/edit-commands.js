@@ -2,7 +2,15 @@
 // Changes the cells of the notebook: inserts, deletes, copies, pastes, moves, splits, merges, and
 // turns them into text or code. Acts on one cell or on the selected ones, and moves the focus.
 
-import { CellOperations, movedBy, originOf, partsOf, wholeCells, without } from './cell-operations.js';
+import {
+    CellOperations,
+    joined,
+    movedBy,
+    originOf,
+    partsOf,
+    wholeCells,
+    without,
+} from './cell-operations.js';
 import { ClipboardHistory } from './clipboard-history.js';
 import { isText, runOf, textKey, textOf } from '../notebook/cell-list.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
@@ -461,11 +469,10 @@ export class EditCommands {
      */
     #mergeRan(view, whole) {
         const [first, ...others] = whole;
-        const sources = whole.map(textOf).filter((source) => source.trim());
         /** @type {import('./cell-operations.js').Piece} */
         const piece = {
             kind: first && isText(first) ? 'markdown' : 'code',
-            source: sources.join('\n\n'),
+            source: joined(whole.map(textOf)),
         };
         const wanted = without(this.page.cells(), others).map((cell) =>
             cell.key === first?.key ? [piece] : cell,
