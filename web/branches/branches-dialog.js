@@ -32,7 +32,7 @@ import { BranchValues } from './branch-values.js';
 /** @typedef {import('./branch-table.js').Choice} Choice */
 /** @typedef {import('../notebook/page.js').Page} Page */
 /** @typedef {{page: Page, rev: number}} BranchesProps */
-/** @typedef {{chosen: string[], text: string, offered: string[][] | null}} BranchesState */
+/** @typedef {{chosen: string[], text: string}} BranchesState */
 
 /** The most rows shown. The filter finds others. */
 const MOST_ROWS = 200;
@@ -44,7 +44,7 @@ const textIn = ({ target }) => /** @type {HTMLInputElement} */ (target).value;
 
 /** @extends {Component<BranchesProps, BranchesState>} */
 export class Branches extends Component {
-    state = { chosen: /** @type {string[]} */ ([]), text: '', offered: null };
+    state = { chosen: /** @type {string[]} */ ([]), text: '' };
     found = new BranchValues(this.props.page, () => this.forceUpdate());
     /** The rows, in the order of the graph. @type {BranchRow[]} */
     rows = [];
