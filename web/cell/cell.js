@@ -177,6 +177,7 @@ export class Cell extends Component {
         const isOpen = run !== undefined && !hasEnded(run.status);
         const status = cell.isAsked ? 'queued' : (run?.status ?? 'new');
         const asText = isText(cell) && !isEditing && textOf(cell).trim() !== '';
+        const isMovable = mayRun && (cell.kind === 'ran' || (cell.kind === 'draft' && !cell.isFresh));
         const isEditable = mayType && cell.kind !== 'attempt' && !(cell.kind === 'ran' && isOpen);
         return html`
             <article class="cell" tabindex="0" aria-label=${cellName(cell)}
@@ -190,7 +191,7 @@ export class Cell extends Component {
                 data-living=${cell.kind === 'ran' ? cell.state.living : null}
                 data-deleted=${cell.kind === 'ran' && cell.isDeleted ? '' : null}>
                 ${mayRun && html`<${InsertHere} cell=${cell} controller=${controller} />`}
-                <div class="rail">
+                <div class="rail" data-movable=${isMovable ? '' : null}>
                     <span class="count" aria-hidden="true"
                         data-long=${cell.kind === 'ran' && cell.state.exec_count > 999 ? '' : null}>${
                             isText(cell) ? `T${numberOf(cell)}` : cell.kind === 'ran' && cell.state.exec_count
@@ -198,8 +199,7 @@ export class Cell extends Component {
                     <span class="node" aria-hidden="true"></span>
                     ${section && section.count > 0 && html`<${SectionTwist} section=${section} controller=${controller} />`}
                     ${
-                        mayRun &&
-                        (cell.kind === 'ran' || (cell.kind === 'draft' && !cell.isFresh)) &&
+                        isMovable &&
                         html`<span class="drag-handle" data-grip title=${EDITOR_WORDS.drag}
                         aria-hidden="true"
                         onPointerEnter=${() => void loadPart('drag').catch(() => {})}><${GripIcon} /></span>`

@@ -37,7 +37,7 @@ export function renderRows({ scene, page, hits, first, last, cursorAt, isNew }) 
         [...standing].flatMap(([state, people]) => (scene.rowAt(state) === place.row ? people : []));
     const isHere = (/** @type {Row} */ row) => row.place.row === scene.rowAt(at) && !row.fold;
     return html`
-        <div class="rows" role="presentation"
+        <div class="rows" role="presentation" data-found=${found ? '' : null}
             style=${{ height: `${rows.length * ROW}px`, minWidth: `${widthOf(scene.lanes)}px` }}>
             ${shown.map((row) => {
                 const { id } = row.node;

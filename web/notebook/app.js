@@ -297,6 +297,7 @@ export class App extends Component {
                 }
                 <main class="cells-pane" inert=${page.comparison.isOpen}
                     data-colour=${page.following.person?.colour}
+                    data-notice=${page.notice ? '' : null} data-finds=${finder?.isOpen ? '' : null}
                     ref=${(/** @type {HTMLElement | null} */ main) => (this.main = main)}
                     onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.controller.onCellKey(event)}>
                     <div class="notebook" aria-busy=${page.isLoaded ? 'false' : 'true'}>
