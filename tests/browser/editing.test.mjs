@@ -231,6 +231,47 @@ test('cells that ran are moved, split, merged and turned into text in one step; 
     assert.equal(await page.locator('.row').count(), 6);
 });
 
+test('after a reload, z and the list of steps still undo changes of cells, and Shift-z makes them again', async () => {
+    await three();
+    const lines = () => texts('.cell:not([data-fresh]) .cm-content');
+    await becomes(async () => (await lines()).length, 3);
+    const whole = await lines();
+    const [one, two, third] = whole;
+    await page.locator('.cell').nth(1).focus();
+    await keys('Control+Shift+ArrowDown');
+    await becomes(lines, [one, third, two]);
+    await focused([2, 'cell']);
+    await keys('Alt+Shift+ArrowDown');
+    await becomes(lines, [one, third, two, two]);
+    await focused([3, 'cell']);
+    await keys('d', 'd');
+    await becomes(lines, [one, third, two]);
+    await page.reload();
+    await becomes(lines, [one, third, two]);
+    await keys('F1');
+    await page.getByRole('combobox').waitFor();
+    await page.keyboard.type('undo history');
+    await keys('Enter');
+    const steps = page.getByRole('dialog').getByRole('listitem');
+    await steps.nth(2).waitFor();
+    assert.match(await steps.nth(0).textContent(), /^Draft deleted\..*Undo to here$/s);
+    assert.match(await steps.nth(1).textContent(), /^1 cell duplicated\./);
+    assert.match(await steps.nth(2).textContent(), /^1 cell moved\.\s+just now/);
+    await steps.nth(2).getByRole('button').click();
+    await becomes(lines, whole);
+    await ran(3);
+    await focused([1, 'cell']);
+    await keys('Shift+Z');
+    await becomes(lines, [one, third, two]);
+    await keys('Shift+Z');
+    await becomes(lines, [one, third, two, two]);
+    await keys('Shift+Z');
+    await becomes(lines, [one, third, two]);
+    await keys('z', 'z', 'z');
+    await becomes(lines, whole);
+    assert.equal(await page.locator('.row').count(), 4, 'nothing has run');
+});
+
 test(
     'the button in the gap above a cell inserts a cell there; it covers no content, and hovering moves nothing',
     nightly(),
@@ -1046,6 +1087,31 @@ test('drafts can be moved by keys and by dragging, alone and together, and the f
     assert.deepEqual(await sources(), ['three', 'one', 'two'], 'Esc cancels the drag');
     await page.reload();
     await becomes(sources, ['three', 'one', 'two']);
+});
+
+test('a text cell among cells that ran is dragged, and no cell needs to run again', nightly(), async () => {
+    await run('x = 1');
+    await ran(1);
+    await page.locator('.cell[data-fresh]').getByRole('button', { name: 'Text' }).click();
+    await page.keyboard.insertText('# Load the data');
+    await keys('Shift+Enter');
+    await page.keyboard.insertText('y = 2');
+    await keys('Shift+Enter');
+    await ran(2);
+    const kinds = () =>
+        page.$$eval('.cell:not([data-fresh])', (all) => all.map(({ dataset }) => dataset.kind));
+    await becomes(kinds, ['ran', 'text', 'ran']);
+    await allParts();
+    await dragToTop(1);
+    await becomes(kinds, ['text', 'ran', 'ran']);
+    await focused([0, 'cell']);
+    assert.equal(await page.locator('.notice[data-open]').count(), 0);
+    await page.reload();
+    await becomes(kinds, ['text', 'ran', 'ran']);
+    await page.locator('.cell').nth(1).focus();
+    await keys('z');
+    await becomes(kinds, ['ran', 'text', 'ran']);
+    await focused([1, 'cell']);
 });
 
 test('from the address to a branch with the keyboard alone', nightly(), async () => {

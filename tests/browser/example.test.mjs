@@ -22,8 +22,11 @@ const press = (name, on = page) => on.getByRole('button', { name, exact: true })
 
 /** Changes the line with the features in the cell that has it, and runs the cell. */
 async function choose(features, on) {
-    await on.locator('.cm-line', { hasText: 'features = [' }).click();
-    await on.keyboard.press('Home');
+    // Not by a click: an output above may get its height between the aim and the press.
+    await on.locator('.cell', { hasText: 'features = [' }).focus();
+    await on.keyboard.press('Enter');
+    await on.waitForFunction(() => document.activeElement?.closest('.cm-editor'));
+    await on.keyboard.press('Control+Home');
     await on.keyboard.press('Shift+End');
     await on.keyboard.insertText(`features = ${JSON.stringify(features)}`);
     await on.keyboard.press('Shift+Enter');

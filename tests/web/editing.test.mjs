@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CodeAssist, stateBehind } from '../../web/editor/code-assist.js';
-import { ClipboardHistory } from '../../web/cell/clipboard-history.js';
-import { CellOperations, isRestOfLine, movedBy, partsOf, without } from '../../web/cell/cell-operations.js';
+import { isRestOfLine, movedBy, partsOf, without } from '../../web/cell/cell-operations.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
+import { editsOf } from './edits.mjs';
 import { python, run, state } from './records.mjs';
 
 /** @typedef {import('../../web/shell/protocol-types.d.ts').Draft} Draft */
@@ -53,7 +53,8 @@ function open({ drafts = [], more = [], here = 'c', living = {}, prose = {} } = 
         },
         here,
     );
-    return { page, sent, replies, operations: new CellOperations(page) };
+    const edits = editsOf(page);
+    return { page, sent, replies, edits, operations: edits.operations };
 }
 /** The cells as `any`, because each test knows their kinds. @returns {any[]} */
 const cellsOf = (page) => page.cells();
@@ -111,13 +112,13 @@ test('a cell that runs in the middle of a lineage moves the cells below it along
 });
 
 test('a restart puts the cells of the lineage on the start as drafts, in order, and deletes nothing; it can be undone', () => {
-    const { page, sent, operations } = open({
+    const { page, sent, edits } = open({
         drafts: [draft('kept', 'initial'), draft('tail', 'c', '# t', 'markdown'), draft('empty', 'c', ' ')],
         prose: { b: ['text of b'] },
     });
     page.type(cell(page, 'b'), 'b changed');
     sent.length = 0;
-    operations.restart();
+    edits.restart();
     assert.equal(page.here, 'initial');
     assert.deepEqual(
         page.drafts.on('initial').map(({ kind, source }) => [kind[0], source]),
@@ -161,15 +162,15 @@ test('drafts made from cells of an imported file keep the number of the cell, ev
 });
 
 test('the drafts of a restart are shown at the start only, and the next restart replaces them', () => {
-    const { page, operations } = open({
+    const { page, edits } = open({
         drafts: [draft('title', 'initial', '# Title', 'markdown', 'a'), draft('own', 'initial')],
     });
-    operations.restart();
+    edits.restart();
     assert.equal(shown(page), '# Title code of run-a code of run-b code of run-c own ?');
     page.goTo('c');
     assert.equal(shown(page), '# Title a b c ?', 'a lineage shows its own drafts only');
     page.type(cell(page, 'c'), 'changed');
-    operations.restart();
+    edits.restart();
     assert.equal(shown(page), '# Title code of run-a code of run-b changed own ?');
     page.notice.act.act();
     page.goTo('initial');
@@ -179,10 +180,10 @@ test('the drafts of a restart are shown at the start only, and the next restart 
         'Undo restores the earlier drafts',
     );
     page.goTo('b');
-    operations.restart();
+    edits.restart();
     assert.match(page.notice.text, /2 cells are now drafts\. They come before/);
     assert.equal(shown(page), '# Title code of run-a code of run-b own ?');
-    operations.restart();
+    edits.restart();
     assert.equal(
         shown(page),
         '# Title code of run-a code of run-b own ?',
@@ -250,19 +251,22 @@ test('drafts move by one step or after another draft, together and in order; dra
 });
 
 test('a draft can be split at its cursors and merged again', () => {
-    const { page, operations } = open({ drafts: [draft('d', 'c', 'one\ntwo\nthree')] });
+    const { page, edits, operations } = open({ drafts: [draft('d', 'c', 'one\ntwo\nthree')] });
     operations.split(cell(page, 'd'), 'one\ntwo\nthree', [8, 4]);
     assert.deepEqual(sources(page), ['one', 'two', 'three']);
     const drafts = cellsOf(page).filter((one) => one.kind === 'draft' && !one.isFresh);
-    operations.merge(drafts, () => {});
+    edits.history.record(() => operations.merge(drafts), { said: 'merged', isTold: true });
     assert.deepEqual(sources(page), ['one\n\ntwo\n\nthree']);
     page.notice.act.act();
     assert.deepEqual(sources(page), ['one', 'two', 'three']);
 });
 
 test('a lineage can continue without a cell: the later cells become drafts, with their text; this can be undone', () => {
-    const { page, operations } = open({ prose: { c: ['# Why'] } });
-    operations.rewrite(without(page.cells(), [cell(page, 'b')]), (n) => `${n} wait`);
+    const { page, edits, operations } = open({ prose: { c: ['# Why'] } });
+    edits.history.record(() => operations.rewrite(without(page.cells(), [cell(page, 'b')])), {
+        said: ({ count }) => `${count} wait`,
+        isTold: true,
+    });
     assert.equal(page.here, 'a');
     assert.deepEqual(sources(page), ['# Why', 'code of run-c']);
     assert.equal(page.model.states.size, 4);
@@ -285,18 +289,20 @@ test('continuing without a cell copies the drafts, and leaves the old lineage un
         ],
     });
     for (const time of ['once', 'again']) {
-        operations.rewrite(without(page.cells(), [cell(page, 'b')]), (n) => `${n} wait`);
+        const { count } = operations.rewrite(without(page.cells(), [cell(page, 'b')]));
         assert.equal(shown(page), 'a # t between code of run-c tail other ?', time);
-        assert.equal(page.notice.text, '3 wait');
+        assert.equal(count, 3, 'the cells that wait');
         page.goTo('c');
         assert.equal(shown(page), 'a # t b between c tail ?', time);
     }
-    operations.rewrite(without(page.cells(), [cell(page, 'a')]), String);
+    operations.rewrite(without(page.cells(), [cell(page, 'a')]));
     assert.equal(shown(page), '# t code of run-b between code of run-c tail ?');
 });
 
 test('cells that ran are changed as one step: what the list begins with stays, the rest are drafts, and Undo goes back', () => {
-    const { page, operations } = open({ drafts: [draft('tail', 'c')], prose: { c: ['# Why'] } });
+    const { page, edits, operations } = open({ drafts: [draft('tail', 'c')], prose: { c: ['# Why'] } });
+    const { history } = edits;
+    const rewrite = (wanted) => history.record(() => operations.rewrite(wanted), { said: 'changed' });
     for (const id of ['run-a', 'run-b', 'run-c'])
         page.onEvent({
             event: 'output_added',
@@ -310,22 +316,26 @@ test('cells that ran are changed as one step: what the list begins with stays, t
         assert.equal(page.here, 'c', now);
     };
     // `b` moves down past the text above `c`, then up to the top.
-    const down = operations.rewrite(movedBy(page.cells(), [cell(page, 'b')], 1), String);
+    const down = rewrite(movedBy(page.cells(), [cell(page, 'b')], 1));
     assert.equal(shown(page), 'a # Why code of run-b code of run-c tail ?');
     assert.deepEqual(stale(), ['-', '-', 'run-b', 'run-c', '-', '-'], 'outputs go along');
     assert.equal(cellsOf(page)[2].key, down.keys[2]);
-    assert.equal(down.back(), true);
-    assert.equal(down.back(), false, 'only once');
+    assert.ok(history.undo());
+    assert.equal(history.undo(), null, 'only once');
     isSame('after moving down');
-    const up = operations.rewrite(movedBy(page.cells(), [cell(page, 'b')], -1), String);
+    rewrite(movedBy(page.cells(), [cell(page, 'b')], -1));
     assert.equal(shown(page), 'code of run-b code of run-a # Why code of run-c tail ?');
-    up.back();
+    history.undo();
     isSame('after moving up');
+    history.redo();
+    assert.equal(shown(page), 'code of run-b code of run-a # Why code of run-c tail ?', 'again');
+    history.undo();
+    isSame('after moving up again');
     // A draft moves up past a cell that ran.
     const tail = cellsOf(page).find((one) => one.draft?.id === 'tail');
-    const above = operations.rewrite(movedBy(page.cells(), [tail], -1), String);
+    rewrite(movedBy(page.cells(), [tail], -1));
     assert.equal(shown(page), 'a b # Why tail code of run-c ?');
-    above.back();
+    history.undo();
     isSame('after moving a draft');
     assert.equal(movedBy(page.cells(), [cell(page, 'a')], -1), null, 'it is on top');
     assert.equal(movedBy(page.cells(), [tail], 1), null, 'below is only the empty cell');
@@ -334,19 +344,16 @@ test('cells that ran are changed as one step: what the list begins with stays, t
         (source) =>
             /** @type {import('../../web/cell/cell-operations.js').Piece} */ ({ kind: 'code', source }),
     );
-    const split = operations.rewrite(
-        page.cells().map((one) => (one.key === cell(page, 'b').key ? pieces : one)),
-        String,
-    );
+    const split = rewrite(page.cells().map((one) => (one.key === cell(page, 'b').key ? pieces : one)));
     assert.equal(shown(page), 'a one two # Why code of run-c tail ?');
-    assert.equal(page.notice.text, '4', 'the number of cells that wait');
-    split.back();
+    assert.equal(split.count, 4, 'the number of cells that wait');
+    history.undo();
     isSame('after splitting');
 });
 
 test('cells below a deleted state are changed at the last state that is there', () => {
     const { page, operations } = open({ living: { b: 'deleted' } });
-    operations.rewrite(without(page.cells(), [cell(page, 'c')]), String);
+    operations.rewrite(without(page.cells(), [cell(page, 'c')]));
     assert.equal(page.here, 'a');
     assert.equal(shown(page), 'a code of run-b ?');
 });
@@ -361,11 +368,11 @@ test('drafts are the rest of a lineage only if their cells followed there before
 });
 
 test('many cells are changed in one step, and its Undo keeps what was typed since', () => {
-    const { page, sent, operations } = open({
+    const { page, sent, edits } = open({
         drafts: [draft('d1', 'c'), draft('d2', 'c')],
         prose: { a: ['x'] },
     });
-    const count = operations.replaceTexts([
+    const count = edits.replaceTexts([
         { key: 'd1', text: 'D1' },
         { key: 'd2', text: 'd2' },
         { key: 'a', text: 'changed' },
@@ -449,23 +456,61 @@ test('text cells stand above their cell, are numbered with the drafts, and are e
 });
 
 test('text cells move past texts and past code, up to a draft at the end, and each move can be undone', () => {
-    const { page, operations } = open({ prose: { a: ['one', 'two'] } });
+    const { page, edits, operations } = open({ prose: { a: ['one', 'two'] } });
+    const { history } = edits;
     const places = () => ['a', 'b', 'c'].map((id) => page.model.states.get(id).prose.join(' '));
-    const move = (key, step) => operations.moveText(cell(page, key), step);
+    const move = (key, step) =>
+        history.record(() => operations.moveText(cell(page, key), step), { said: 'moved', key });
     assert.equal(move('a.0', -1), null);
     const swap = move('a.0', 1);
-    assert.deepEqual([swap.key, places()], ['a.1', ['two one', '', '']]);
+    assert.deepEqual([swap, places()], ['a.1', ['two one', '', '']]);
     const past = move('a.1', 1);
-    assert.deepEqual([past.key, places()], ['b.0', ['two', 'one', '']]);
-    assert.equal(past.undo(), 'a.1');
-    assert.equal(swap.undo(), 'a.0');
+    assert.deepEqual([past, places()], ['b.0', ['two', 'one', '']]);
+    assert.equal(history.undo().key, 'a.1');
+    assert.equal(history.undo().key, 'a.0');
     assert.deepEqual(places(), ['one two', '', '']);
     page.prose.set('c', ['end']);
-    const { key, undo } = move('c.0', 1);
+    const key = move('c.0', 1);
     assert.deepEqual(sources(page), ['end']);
     const back = operations.moveIntoState(cell(page, key));
-    assert.deepEqual([back.key, sources(page), places()[2]], ['c.0', [], 'end']);
-    assert.equal(undo(), null, 'the draft has moved since');
+    assert.deepEqual([back, sources(page), places()[2]], ['c.0', [], 'end']);
+});
+
+test('texts that are dragged become texts of the state at whose cell they are dropped, or drafts', () => {
+    const { page, edits, operations } = open({
+        drafts: [draft('d', 'c'), draft('note', 'c', 'note', 'markdown')],
+        prose: { a: ['one', 'two'], b: ['three'] },
+    });
+    const before = shown(page);
+    const look = () => cellsOf(page).map((one) => one.text ?? one.draft?.source ?? one.state.id);
+    const place = (keys, below) =>
+        edits.history.record(
+            () =>
+                operations.placeTexts(
+                    keys.map((key) => cell(page, key)),
+                    below === undefined ? undefined : cell(page, below),
+                ),
+            { said: 'moved' },
+        );
+    const back = () => {
+        edits.history.undo();
+        assert.equal(shown(page), before);
+    };
+    assert.deepEqual(look(), ['one', 'two', 'a', 'three', 'b', 'c', 'd', 'note', '']);
+    assert.equal(place(['a.0'], 'b'), 'b.1');
+    assert.deepEqual(look(), ['two', 'a', 'three', 'one', 'b', 'c', 'd', 'note', '']);
+    back();
+    assert.equal(place(['a.0', 'note'], 'b.0'), 'b.0');
+    assert.deepEqual(look(), ['two', 'a', 'one', 'note', 'three', 'b', 'c', 'd', '']);
+    back();
+    assert.equal(place(['a.0'], 'a'), 'a.1', 'below a text of the same cell');
+    assert.deepEqual(look(), ['two', 'one', 'a', 'three', 'b', 'c', 'd', 'note', '']);
+    back();
+    place(['a.0', 'b.0'], 'd');
+    assert.deepEqual(look(), ['two', 'a', 'b', 'c', 'one', 'three', 'd', 'note', '']);
+    back();
+    place(['a.1'], undefined);
+    assert.deepEqual(look(), ['one', 'a', 'three', 'b', 'c', 'd', 'note', 'two', '']);
 });
 
 test('a cell inserted between a text and its code turns the texts above it into drafts there', () => {
@@ -479,11 +524,10 @@ test('a cell inserted between a text and its code turns the texts above it into 
 });
 
 test('deleted texts return to their position with one undo, together with drafts', () => {
-    const { page } = open({ drafts: [draft('d', 'c')], prose: { c: ['one', 'two', 'three'] } });
-    const clipboard = new ClipboardHistory(page);
+    const { page, edits } = open({ drafts: [draft('d', 'c')], prose: { c: ['one', 'two', 'three'] } });
     const texts = ['c.0', 'c.2'].map((key) => cell(page, key));
-    clipboard.remove([page.drafts.get('d')], () => {}, texts);
+    edits.history.record(() => edits.operations.remove([page.drafts.get('d')], texts), { said: 'deleted' });
     assert.deepEqual([page.model.states.get('c').prose, sources(page)], [['two'], []]);
-    clipboard.undo();
+    edits.undo();
     assert.deepEqual([page.model.states.get('c').prose, sources(page)], [['one', 'two', 'three'], ['d']]);
 });

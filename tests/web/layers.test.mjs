@@ -31,7 +31,7 @@ const importsOf = (text) =>
  */
 const PURE = {
     branches: ['branch-rows', 'branch-table', 'branch-values'],
-    cell: ['cell-operations', 'clipboard-history', 'selection'],
+    cell: ['cell-operations', 'selection', 'undo-history'],
     checkpoints: ['checkpoint-controller', 'residency'],
     commands: ['commands'],
     compare: ['comparison', 'differences', 'many-differences', 'state-names'],

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ClipboardHistory } from '../../web/cell/clipboard-history.js';
 import { cellName, editorName } from '../../web/cell/cell-name.js';
 import { runOf } from '../../web/notebook/cell-list.js';
 import { CellOperations } from '../../web/cell/cell-operations.js';
+import { editsOf } from './edits.mjs';
 import { Model } from '../../web/shell/model.js';
 import { Branches } from '../../web/graph/branches.js';
 import { runVariants } from '../../web/variants/run-variants.js';
@@ -481,7 +481,7 @@ test('a cell below a running new version must wait, and the page says so; also i
     assert.equal(cellsOf(page)[1].isOutdated, true);
     assert.equal(told(), WORDS.failedAbove);
     assert.equal(sent.length, 1);
-    page.undoEdit(cellsOf(page)[0]);
+    page.setEdit(cellsOf(page)[0].state.id, null);
     page.ownRuns.run(cellsOf(page)[1], 'b again');
     assert.equal(sent.length, 2);
 });
@@ -736,21 +736,19 @@ test('a draft can be inserted above another', () => {
 
 test('deleted drafts are restored at their old positions', () => {
     const { page, sent } = open({ drafts: [draft('d1', 'b'), draft('d2', 'b')] });
-    const clipboard = new ClipboardHistory(page);
-    clipboard.remove([cellsOf(page)[3].draft], () => {});
+    const edits = editsOf(page);
+    edits.remove(cellsOf(page)[3]);
     assert.equal(page.notice.act.text, 'Undo');
     assert.deepEqual(sources(page), ['d1']);
-    clipboard.undo();
+    edits.undo();
     assert.deepEqual([sent.at(-1).draft.source, sent.at(-1).after], ['d2', 'd1']);
-    assert.equal(clipboard.undo(), null);
-    clipboard.remove(
-        cellsOf(page)
-            .slice(2, 4)
-            .map((cell) => cell.draft),
-        () => {},
-    );
+    assert.equal(edits.history.undo(), null);
+    const both = cellsOf(page)
+        .slice(2, 4)
+        .map((cell) => cell.draft);
+    edits.history.record(() => edits.operations.remove(both, []), { said: '' });
     assert.deepEqual(sources(page), []);
-    clipboard.undo();
+    edits.undo();
     assert.deepEqual(sources(page), ['d1', 'd2'], 'several drafts are restored together, in order');
 });
 
@@ -758,16 +756,18 @@ test('an empty draft is deleted without a notice, and can be restored', () => {
     const { page } = open({
         drafts: [draft('d1', 'b'), draft('d2', 'b', ''), above('b', draft('in', 'a', ''))],
     });
-    const clipboard = new ClipboardHistory(page);
-    clipboard.remove([page.drafts.get('d2')], () => {});
+    const edits = editsOf(page);
+    /** @returns {any} */
+    const draftCell = (id) => ({ isFresh: false, draft: page.drafts.get(id) });
+    edits.remove(draftCell('d2'));
     assert.equal(page.notice, null);
     assert.deepEqual(sources(page), ['d1']);
-    assert.ok(clipboard.undo());
+    assert.ok(edits.history.undo());
     assert.deepEqual(sources(page), ['d1', '']);
-    clipboard.remove([page.drafts.get('in')], () => {});
-    const back = clipboard.undo();
+    edits.remove(draftCell('in'));
+    const back = edits.history.undo();
     assert.ok(
-        page.cells().some((cell) => cell.key === back),
+        page.cells().some((cell) => cell.key === back.key),
         'a draft in the middle of the lineage is shown, too',
     );
 });
@@ -782,7 +782,7 @@ test('deleting an attempt also deletes its draft, if the draft is unchanged', ()
             event: 'run_added',
             run: run('bad', 'b', { status: 'error', draft: 'd', code: 'd' }),
         });
-        new ClipboardHistory(page).forgetAttempt(page.model.runs.get('bad'), () => {});
+        editsOf(page).forgetAttempt(page.model.runs.get('bad'));
         assert.deepEqual(
             sent.map((one) => one.do),
             goes ? ['delete_draft'] : [],
@@ -796,43 +796,43 @@ test('deleting an attempt also deletes its draft, if the draft is unchanged', ()
 test('a deletion is undone by the undo of cells: before it was sent, and from the trash later', () => {
     const { page, sent } = open({ drafts: [draft('d', 'b', 'd')] });
     page.onEvent({ event: 'run_added', run: run('bad', 'b', { status: 'error', draft: 'd', code: 'd' }) });
-    const clipboard = new ClipboardHistory(page);
-    clipboard.forgetAttempt(page.model.runs.get('bad'), () => {});
+    const edits = editsOf(page);
+    edits.forgetAttempt(page.model.runs.get('bad'));
     assert.equal(sources(page).includes('d'), false);
-    clipboard.undo();
+    edits.undo();
     assert.equal(page.pendingDeletion.size, 0, 'one step undoes the deletion of the attempt and its draft');
     assert.equal(sources(page).includes('d'), true);
-    clipboard.forgetAttempt(page.model.runs.get('bad'), () => {});
+    edits.forgetAttempt(page.model.runs.get('bad'));
     void page.deletion.commit();
     page.onEvent({ event: 'removed', states: [], runs: ['bad'], deleted_at: 1 });
-    clipboard.undo();
-    assert.deepEqual(sent.at(-1), { do: 'restore', deleted: 'bad' });
+    edits.undo();
+    assert.ok(sent.some((one) => one.do === 'restore' && one.deleted === 'bad'));
     page.onEvent({ event: 'restored', states: [], runs: [run('bad', 'b', { status: 'error', code: 'd' })] });
-    assert.equal(clipboard.undo(), null, 'nothing is left to undo');
+    assert.equal(edits.history.undo(), null, 'nothing is left to undo');
 });
 
 test('after a reload of the page, deletions can still be undone, the newest first', () => {
     const { page, sent, tab } = open({ drafts: [draft('d', 'b', 'kept'), draft('e', 'b', 'large')] });
-    const first = new ClipboardHistory(page);
-    first.remove([page.drafts.get('d')], () => {});
+    const first = editsOf(page);
+    first.remove(cellsOf(page).find((one) => one.key === 'd'));
     page.onEvent({ event: 'run_added', run: run('bad', 'b', { status: 'error', code: 'x' }) });
     page.dropAttempt('bad');
     void page.deletion.commit();
     page.onEvent({ event: 'removed', states: [], runs: ['bad'], deleted_at: 1 });
-    first.recordUndo(() => 'a function does not survive');
 
     tab.set('undo', JSON.parse(JSON.stringify(tab.get('undo'))));
-    const after = new ClipboardHistory(page);
+    const after = editsOf(page);
     after.undo();
     assert.deepEqual(sent.at(-1), { do: 'restore', deleted: 'bad' });
-    assert.ok(after.undo());
+    after.undo();
     assert.ok(sources(page).includes('kept'));
-    assert.equal(new ClipboardHistory(page).undo(), null, 'an undone step is not kept');
+    assert.equal(editsOf(page).history.undo(), null, 'an undone step can only be made again');
+    assert.equal(editsOf(page).history.undone.length, 1, 'but not the deletion of the attempt');
 
     page.drafts.put({ ...page.drafts.get('e'), source: 'x'.repeat(600_000) });
-    after.remove([page.drafts.get('e')], () => {});
-    assert.deepEqual(tab.get('undo'), [], 'a step that is too large is not kept');
-    assert.ok(after.undo());
+    after.remove(cellsOf(page).find((one) => one.key === 'e'));
+    assert.deepEqual(tab.get('undo').done, [], 'a step that is too large is not kept');
+    assert.ok(after.history.undo());
 });
 
 test('a replay skips cells that failed or were stopped when they ran last, unless asked', () => {
@@ -945,7 +945,7 @@ test('a deleted attempt disappears, and Undo restores it without a message to th
             .map(runOf)
             .filter((one) => one?.exec_id === 'bad').length;
     assert.equal(shown(), 1);
-    new ClipboardHistory(page).forgetAttempt(page.model.runs.get('bad'), () => {});
+    editsOf(page).forgetAttempt(page.model.runs.get('bad'));
     assert.equal(shown(), 0);
     assert.equal(page.notice.act.text, 'Undo');
     page.notice.act.act();

@@ -141,7 +141,7 @@ export class CellController {
     /** @param {boolean} replaces */
     find(replaces) {
         withPart('finder', this.page, ({ Finder }) => {
-            this.finder ??= new Finder(this, this.edits.operations);
+            this.finder ??= new Finder(this, this.edits);
             this.finder.open(replaces);
         });
     }
@@ -209,7 +209,9 @@ export class CellController {
         const [name = ''] = keyNamesOf(event);
         if (HISTORY_KEYS.includes(name) && !target.closest('input, textarea, [contenteditable="true"]')) {
             event.preventDefault();
-            if (name === 'Mod-z' && this.page.mayRun && !isInDialog) this.edits.undo();
+            if (!this.page.mayRun || isInDialog) return;
+            if (name === 'Mod-z') this.edits.undo();
+            else this.edits.redo();
         } else if (isInDialog) return;
         else if (this.press('anywhere', this.target().view, event)) event.preventDefault();
     }

@@ -5,6 +5,7 @@ import { residencyActions } from '../checkpoints/residency-actions.js';
 import { beforeRunText } from '../checkpoints/residency.js';
 import { compareWith } from '../compare/compare-commands.js';
 import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
+import { EDITOR_WORDS } from '../editor/editor-words.js';
 import { LINT_WORDS } from '../lint/lint-words.js';
 import { isText, runOf } from '../notebook/cell-list.js';
 import { hasOutput, isOutputFolded, toggleFold } from '../outputs/outputs.js';
@@ -67,6 +68,7 @@ export function menuOf(cells, view) {
         text: view.isFolded ? WORDS.unfoldCode : WORDS.foldCode,
         act: () => view.fold(!view.isFolded),
     };
+    const duplicate = { text: EDITOR_WORDS.duplicate, act: () => edits.duplicate(view) };
     const foldOutput = hasOutput(run) && {
         text: isOutputFolded(run?.exec_id) ? OUTPUT_WORDS.unfold : OUTPUT_WORDS.fold,
         act: () => toggleFold(run?.exec_id),
@@ -92,6 +94,7 @@ export function menuOf(cells, view) {
             { text: WORDS.insertBelow, act: () => edits.insert(view, 'below') },
             { text: WORDS.moveUp, act: () => edits.move(view, -1) },
             { text: WORDS.moveDown, act: () => edits.move(view, 1) },
+            duplicate,
             { text: WORDS.toCode, act: () => edits.convert(view, 'code') },
             { text: WORDS.removeText, act: () => edits.removeText(cell), isBad: true },
         ];
@@ -126,6 +129,7 @@ export function menuOf(cells, view) {
             section,
             !cell.isInside && insertAbove,
             !cell.isInside && insert,
+            duplicate,
             turn,
             !isText(cell) && format,
             !isText(cell) && fold,
@@ -166,7 +170,7 @@ export function menuOf(cells, view) {
             hint: MENU_WORDS.leaveOutHint,
             act: () => edits.removeSelected(view),
         },
-        copy,
+        duplicate,
         format,
         fold,
         foldOutput,

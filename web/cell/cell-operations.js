@@ -8,8 +8,6 @@
 import { isText, textKey, textOf } from '../notebook/cell-list.js';
 import { hasEnded, ROOT_STATE } from '../shell/protocol.js';
 import { newId } from '../text/format.js';
-import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
-import { WORDS as ALL } from '../shell/words.js';
 
 /** @typedef {import('../notebook/cell-list.js').Cell} Cell */
 /** @typedef {Extract<Cell, {kind: 'draft'}>} DraftCell */
@@ -151,10 +149,7 @@ export class CellOperations {
         let last = behind ?? null;
         for (const id of moved) {
             const draft = page.drafts.get(id);
-            if (draft)
-                page.host
-                    .send({ do: 'put_draft', draft, after: last, in_place: false })
-                    .then((reply) => page.reportRefusal(reply));
+            if (draft) page.drafts.place(draft, last);
             last = id;
         }
         return true;
@@ -189,62 +184,39 @@ export class CellOperations {
     /**
      * Merges drafts into the first draft.
      * @param {DraftCell[]} cells at least two, in order
-     * @param {() => void} putBack called after the undo, to show the restored drafts
-     * @returns {() => boolean} a function that undoes the merge, or returns false if the merge was
-     *   already undone
      */
-    merge(cells, putBack) {
+    merge(cells) {
         const { page } = this;
         const [first, ...others] = cells;
-        if (!first) return () => false;
-        const before = cells.map(({ draft }) => page.drafts.now(draft));
-        const [original = first.draft, ...merged] = before;
-        page.type(first, joined(before.map(({ source }) => source)));
+        if (!first) return;
+        page.type(first, joined(cells.map(({ draft }) => page.drafts.now(draft).source)));
         page.drafts.flush(first.draft.id);
         for (const { draft } of others) page.drafts.remove(draft.id);
-        return this.#offerUndo(WORDS.merged(cells.length), () => {
-            const now = page.drafts.get(first.draft.id);
-            if (now) page.drafts.put({ ...now, source: original.source });
-            let last = first.draft.id;
-            const { on, before: child } = now ?? original;
-            for (const draft of merged)
-                last = page.drafts.add({ ...draft, id: newId(), on, before: child }, last);
-            putBack();
-        });
     }
 
     /**
-     * Shows a notice that offers to undo a step.
-     * @param {string} said
-     * @param {() => void} back undoes the step
-     * @returns {() => boolean} a function that undoes the step, or returns false if it was already
-     *   undone
+     * Deletes drafts, and texts above cells that ran.
+     * @param {Draft[]} drafts in order
+     * @param {TextCell[]} texts in order
      */
-    #offerUndo(said, back) {
+    remove(drafts, texts) {
         const { page } = this;
-        let isUndone = false;
-        const undo = () => {
-            if (isUndone) return false;
-            isUndone = true;
-            back();
-            if (page.notice?.act === offer) page.dismissNotice();
-            return true;
-        };
-        const offer = { text: WORDS.undo, act: () => void undo() };
-        page.notify(said, false, { act: offer });
-        return undo;
+        for (const { id } of drafts) page.drafts.remove(id);
+        // From the bottom, so that the indices of the texts above stay right.
+        for (const { key, state, index } of texts.toReversed()) {
+            page.textEdits.delete(key);
+            page.prose.set(state.id, state.prose.toSpliced(index, 1));
+        }
     }
 
     /**
      * Shows a changed list of cells. What ran stays as far as the list begins with it. From there
      * on, the cells become drafts of a new branch. The line that was shown stays in the graph.
      * @param {Wanted} wanted at least one of the cells that it changes, moves or lacks has run
-     * @param {(drafts: number) => string} said the notice
-     * @returns {{keys: (string | undefined)[], back: () => boolean}} the key of each item of
-     *   `wanted`, if it has a cell; a function that undoes the change, or returns false if it was
-     *   already undone
+     * @returns {{keys: (string | undefined)[], count: number}} the key of each item of `wanted`, if
+     *   it has a cell; how many of the drafts can run
      */
-    rewrite(wanted, said) {
+    rewrite(wanted) {
         const { page } = this;
         const cells = page.cells();
         const isSame = (/** @type {Cell} */ cell, /** @type {number} */ i) => {
@@ -256,33 +228,28 @@ export class CellOperations {
         const at = same.findLastIndex((cell) => cell.kind === 'ran' && !cell.isDeleted);
         const last = cells[at];
         const pieces = wanted.slice(at + 1).map((item) => (Array.isArray(item) ? item : shownPieces(item)));
-        const { made, count, back } = this.#replaceDrafts(
+        const { made, count } = this.#replaceDrafts(
             last?.kind === 'ran' ? last.state.id : ROOT_STATE,
             pieces.flat(),
         );
-        const undo = this.#offerUndo(said(count), back);
         let next = 0;
         const keys = pieces.map(({ length }) => (length ? made[(next += length) - length] : undefined));
-        return { keys: [...cells.slice(0, at + 1).map(({ key }) => key), ...keys], back: undo };
+        return { keys: [...cells.slice(0, at + 1).map(({ key }) => key), ...keys], count };
     }
 
     /**
      * Goes to the root and adds the current texts of all cells as drafts there. Deletes no states.
-     * @returns {string | null} the id of the first draft; null if there is no draft
+     * @returns {{first: string | undefined, count: number, others: number}} the id of the first
+     *   draft, how many can run, and how many others wait there
      */
     restart() {
-        const { page } = this;
-        if (page.here === ROOT_STATE) {
-            page.notify(ALL.atStart, false);
-            return page.drafts.on(ROOT_STATE)[0]?.id ?? null;
-        }
-        const pieces = page.cells().flatMap(shownPieces);
-        const { made, count, back } = this.#replaceDrafts(ROOT_STATE, pieces);
-        const others = page.drafts
+        const { drafts } = this.page;
+        const pieces = this.page.cells().flatMap(shownPieces);
+        const { made, count } = this.#replaceDrafts(ROOT_STATE, pieces);
+        const others = drafts
             .on(ROOT_STATE)
             .filter(({ id, source }) => source.trim() && !made.includes(id)).length;
-        page.notify(ALL.restarted(count, others), false, { act: { text: WORDS.undo, act: back } });
-        return made[0] ?? null;
+        return { first: made[0], count, others };
     }
 
     /**
@@ -291,33 +258,19 @@ export class CellOperations {
      * or change of cells that ran added them.
      * @param {string} on
      * @param {Piece[]} pieces
-     * @returns {{made: string[], count: number, back: () => void}} the ids of the added drafts, how
-     *   many of them can run, and an undo function
+     * @returns {{made: string[], count: number}} the ids of the added drafts, and how many of them
+     *   can run
      */
     #replaceDrafts(on, pieces) {
         const { page } = this;
-        const { drafts, here } = page;
-        const replaced = this.#copiesAt(on);
-        const before = replaced.map((draft) => ({ draft: drafts.now(draft), after: drafts.before(draft) }));
-        for (const { id } of replaced) drafts.remove(id);
+        const { drafts } = page;
+        for (const { id } of this.#copiesAt(on)) drafts.remove(id);
         /** @type {string[]} */
         const made = [];
         for (const piece of pieces) made.push(drafts.add({ id: newId(), on, ...piece }, made.at(-1) ?? null));
         page.goTo(on);
-        const back = () => {
-            for (const id of made) drafts.remove(id);
-            /**
-             * Maps old to new ids. Restored drafts need new ids, because the server may still
-             * delete the drafts with the old ids.
-             * @type {Map<string | null, string>}
-             */
-            const ids = new Map();
-            for (const { draft, after } of before)
-                ids.set(draft.id, drafts.add({ ...draft, id: newId() }, ids.get(after) ?? after));
-            page.goTo(here);
-        };
         const count = pieces.filter(({ kind, source }) => kind === 'code' && source.trim()).length;
-        return { made, count, back };
+        return { made, count };
     }
 
     /**
@@ -340,46 +293,18 @@ export class CellOperations {
     }
 
     /**
-     * Replaces the texts of cells, as if the user had typed. One undo restores all texts.
+     * Replaces the texts of cells, as if the user had typed.
      * @param {{key: string, text: string}[]} changes
-     * @param {boolean} [isSaid] whether to show a notice with an Undo button
      * @returns {number} the number of changed cells
      */
-    replaceTexts(changes, isSaid = true) {
-        const before = changes.map(({ key }) => this.#textOf(key));
-        const done = changes.flatMap((change, i) =>
-            this.#write(change, before[i] ?? null) ? [{ change, was: before[i] }] : [],
-        );
-        const undo = () => {
-            for (const { change, was } of done)
-                if (was != null)
-                    this.#write({ key: change.key, text: was }, this.#textOf(change.key), change);
-        };
-        if (done.length && isSaid)
-            this.page.notify(WORDS.changed(done.length), false, { act: { text: WORDS.undo, act: undo } });
-        return done.length;
-    }
-
-    /** @param {string} key */
-    #textOf(key) {
-        const cell = this.page.cells().find((one) => one.key === key);
-        return cell ? textOf(cell) : null;
-    }
-
-    /**
-     * Writes the new text of one cell. Skips an unchanged text.
-     * @param {{key: string, text: string}} change
-     * @param {string | null} now the current text
-     * @param {{text: string}} [expected] writes only if the current text equals this text
-     * @returns {boolean} whether the cell changed
-     */
-    #write({ key, text }, now, expected) {
-        const cell = this.page.cells().find((one) => one.key === key);
-        if (!cell || !isOpenToChange(cell) || now === null || now === text) return false;
-        if (expected && now !== expected.text) return false;
-        this.page.type(cell, text);
-        if (cell.kind === 'text') this.page.saveText(cell);
-        return true;
+    replaceTexts(changes) {
+        return changes.filter(({ key, text }) => {
+            const cell = this.page.cells().find((one) => one.key === key);
+            if (!cell || !isOpenToChange(cell) || textOf(cell) === text) return false;
+            this.page.type(cell, text);
+            if (cell.kind === 'text') this.page.saveText(cell);
+            return true;
+        }).length;
     }
 
     // Text cells above the code of a state
@@ -407,79 +332,72 @@ export class CellOperations {
      * the lineage it becomes a draft.
      * @param {TextCell} cell
      * @param {1 | -1} step 1: down; -1: up
-     * @returns {{key: string, undo: () => string | null} | null} its new key; null if it is on top
+     * @returns {string | null} its new key; null if it is on top
      */
-    moveText({ key, state, index }, step) {
+    moveText({ state, index }, step) {
         const { page } = this;
-        const before = state.prose;
-        const text = before[index] ?? '';
-        const rest = before.toSpliced(index, 1);
+        const text = state.prose[index] ?? '';
+        const rest = state.prose.toSpliced(index, 1);
         const isBeside = step === 1 ? index < rest.length : index > 0;
         if (isBeside) {
-            const prose = rest.toSpliced(index + step, 0, text);
-            page.prose.set(state.id, prose);
-            return {
-                key: textKey(state.id, index + step),
-                undo: () => this.#putBack(key, state.id, before, prose),
-            };
+            page.prose.set(state.id, rest.toSpliced(index + step, 0, text));
+            return textKey(state.id, index + step);
         }
         if (step === 1 && state.id === page.here) {
-            const id = page.drafts.add({ id: newId(), on: state.id, kind: 'markdown', source: text }, null);
             page.prose.set(state.id, rest);
-            const undo = () => {
-                if (page.drafts.get(id)?.source !== text) return null;
-                page.drafts.remove(id);
-                return this.#putBack(key, state.id, before, rest);
-            };
-            return { key: id, undo };
+            return page.drafts.add({ id: newId(), on: state.id, kind: 'markdown', source: text }, null);
         }
         const next = page.model.states.get((step === 1 ? this.#nextOf(state.id) : state.parent) ?? '');
         if (!next || next.parent === null) return null;
-        const [at, theirs] = [step === 1 ? 0 : next.prose.length, next.prose];
-        const prose = theirs.toSpliced(at, 0, text);
-        page.prose.set(next.id, prose);
+        const at = step === 1 ? 0 : next.prose.length;
+        page.prose.set(next.id, next.prose.toSpliced(at, 0, text));
         page.prose.set(state.id, rest);
-        const undo = () =>
-            this.#putBack('', next.id, theirs, prose) === null
-                ? null
-                : this.#putBack(key, state.id, before, rest);
-        return { key: textKey(next.id, at), undo };
+        return textKey(next.id, at);
+    }
+
+    /**
+     * Moves texts above another cell: into its state, or as drafts above a draft.
+     * @param {Cell[]} cells texts, and drafts that are texts
+     * @param {Cell} [below] not one of them; none: the end of the lineage
+     * @returns {string | null} the key of the first
+     */
+    placeTexts(cells, below) {
+        const { page } = this;
+        const gone = cells.filter((cell) => cell.kind === 'text');
+        const pieces = cells.map((cell) => ({
+            kind: /** @type {const} */ ('markdown'),
+            source: textOf(cell),
+        }));
+        this.remove(
+            this.movable(cells).map(({ draft }) => draft),
+            gone,
+        );
+        if (below?.kind !== 'ran' && below?.kind !== 'text') {
+            const at = below ?? page.cells().at(-1);
+            return at ? (pieces.map((piece) => this.insertAbove(at, piece))[0] ?? null) : null;
+        }
+        const { id, prose } = below.state;
+        const isAbove = (/** @type {TextCell} */ { state, index }) =>
+            state.id === id && below.kind === 'text' && index < below.index;
+        const at = below.kind === 'text' ? below.index - gone.filter(isAbove).length : prose.length;
+        page.prose.set(id, prose.toSpliced(at, 0, ...pieces.map(({ source }) => source)));
+        return textKey(id, at);
     }
 
     /**
      * Moves the first draft at the end of the lineage, if it is a text, above the code of the
      * current state.
      * @param {DraftCell} cell
-     * @returns {{key: string, undo: () => string | null} | null}
+     * @returns {string | null} its new key
      */
     moveIntoState({ draft, isInside }) {
         const { page } = this;
         const state = page.model.states.get(draft.on);
         if (draft.kind !== 'markdown' || isInside || !state || state.parent === null) return null;
-        const [before, now] = [state.prose, page.drafts.now(draft)];
-        const prose = [...before, now.source];
-        page.prose.set(state.id, prose);
+        const at = state.prose.length;
+        page.prose.set(state.id, [...state.prose, page.drafts.now(draft).source]);
         page.drafts.remove(draft.id);
-        const undo = () =>
-            this.#putBack('', state.id, before, prose) === null
-                ? null
-                : page.drafts.add({ ...now, id: newId() }, null);
-        return { key: textKey(state.id, before.length), undo };
-    }
-
-    /**
-     * Restores the texts of a state, unless they have changed since.
-     * @param {string} key
-     * @param {string} id
-     * @param {string[]} before
-     * @param {string[]} now
-     * @returns {string | null} `key`, or null if nothing was restored
-     */
-    #putBack(key, id, before, now) {
-        const prose = this.page.model.states.get(id)?.prose;
-        if (JSON.stringify(prose) !== JSON.stringify(now)) return null;
-        this.page.prose.set(id, before);
-        return key;
+        return textKey(state.id, at);
     }
 }
 

@@ -177,7 +177,7 @@ export class Cell extends Component {
         const isOpen = run !== undefined && !hasEnded(run.status);
         const status = cell.isAsked ? 'queued' : (run?.status ?? 'new');
         const asText = isText(cell) && !isEditing && textOf(cell).trim() !== '';
-        const isMovable = mayRun && (cell.kind === 'ran' || (cell.kind === 'draft' && !cell.isFresh));
+        const isMovable = mayRun && cell.kind !== 'attempt' && !(cell.kind === 'draft' && cell.isFresh);
         const isEditable = mayType && cell.kind !== 'attempt' && !(cell.kind === 'ran' && isOpen);
         return html`
             <article class="cell" tabindex="0" aria-label=${cellName(cell)}
@@ -445,7 +445,7 @@ function Notes({ cell, run, controller, mayRun }) {
         parts.push(
             html`<span>${WORDS.edited}</span>`,
             mayRun &&
-                html`<button class="text-button" onClick=${() => controller.page.undoEdit(cell)}>
+                html`<button class="text-button" onClick=${() => controller.edits.revert(cell)}>
                     ${WORDS.undoEdit}</button>`,
         );
     }

@@ -11,8 +11,9 @@ import {
     wholeCells,
     without,
 } from './cell-operations.js';
-import { ClipboardHistory } from './clipboard-history.js';
+import { UndoHistory } from './undo-history.js';
 import { isText, runOf, textKey, textOf } from '../notebook/cell-list.js';
+import { ROOT_STATE } from '../shell/protocol.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 import { loadPart } from '../shell/lazy-parts.js';
 import { WORDS as WHOLE } from '../shell/words.js';
@@ -34,7 +35,9 @@ export class EditCommands {
         this.selected = selected;
         this.prompts = prompts;
         this.operations = new CellOperations(page);
-        this.clipboard = new ClipboardHistory(page);
+        this.history = new UndoHistory(page, { onUndo: () => this.undo(), clock: () => Date.now() });
+        /** What a paste inserts. @type {import('./cell-operations.js').Piece[]} */
+        this.copied = [];
     }
 
     // Typing
@@ -81,19 +84,27 @@ export class EditCommands {
     /** @param {CellView} view @param {'above' | 'below'} where */
     insert(view, where) {
         const { cell } = view.props;
-        if (where === 'above') return this.focus.go({ key: this.operations.insertAbove(cell), asCell: true });
-        const key = this.#emptyBelow(cell) ?? this.operations.insertBelow(cell);
-        return this.focus.go({ key, asCell: true });
+        const key =
+            where === 'above'
+                ? this.#inserted(cell, () => this.operations.insertAbove(cell))
+                : (this.#emptyBelow(cell) ?? this.#inserted(cell, () => this.operations.insertBelow(cell)));
+        this.focus.go({ key, asCell: true });
     }
 
     /** Adds a cell to write in below a cell, at the end of the lineage. @param {CellData} cell */
     insertAtEnd(cell) {
-        this.focus.go({ key: this.#emptyBelow(cell) ?? this.operations.insertAtEnd(cell) });
+        const key = this.#emptyBelow(cell) ?? this.#inserted(cell, () => this.operations.insertAtEnd(cell));
+        this.focus.go({ key });
     }
 
     /** @param {CellData} cell */
     insertAbove(cell) {
-        this.focus.go({ key: this.operations.insertAbove(cell) });
+        this.focus.go({ key: this.#inserted(cell, () => this.operations.insertAbove(cell)) });
+    }
+
+    /** @param {CellData} cell @param {() => string} insert */
+    #inserted({ key }, insert) {
+        return this.history.record(insert, { said: WORDS.inserted, key });
     }
 
     /**
@@ -108,35 +119,59 @@ export class EditCommands {
 
     /** @param {CellView} view */
     copy(view) {
-        const pieces = this.selected.with(view).map((one) => ({
+        this.copied = this.#pieces(view);
+    }
+
+    /** The selected cells as pieces. @param {CellView} view */
+    #pieces(view) {
+        return this.selected.with(view).map((one) => ({
             kind: /** @type {'code' | 'markdown'} */ (isText(one.props.cell) ? 'markdown' : 'code'),
             source: one.text,
             ...originOf(one.props.cell),
         }));
-        this.clipboard.copy(pieces);
+    }
+
+    /** Inserts copies of the selected cells below them. @param {CellView} view */
+    duplicate(view) {
+        const pieces = this.#pieces(view);
+        const last = this.selected.with(view).at(-1)?.props.cell ?? view.props.cell;
+        const first = this.history.record(() => this.#put(pieces, 'below', last), {
+            said: WORDS.duplicated(pieces.length),
+            key: view.props.cell.key,
+        });
+        if (first) this.focus.go({ key: first, asCell: true });
     }
 
     /** @param {CellView} view @param {'above' | 'below'} where */
     paste(view, where) {
-        let { cell } = view.props;
-        if (cell.kind === 'text') cell = this.operations.asDraft(cell) ?? cell;
+        const { cell } = view.props;
+        const first = this.history.record(() => this.#put(this.copied, where, cell), {
+            said: WORDS.pasted(this.copied.length),
+            key: cell.key,
+        });
+        if (first) this.focus.go({ key: first, asCell: true });
+    }
+
+    /**
+     * Inserts pieces next to a cell.
+     * @param {import('./cell-operations.js').Piece[]} pieces
+     * @param {'above' | 'below'} where
+     * @param {CellData} beside
+     * @returns {string | null} the key of the first
+     */
+    #put(pieces, where, beside) {
+        const { operations } = this;
+        if (!pieces.length) return null;
+        let cell = beside.kind === 'text' ? (operations.asDraft(beside) ?? beside) : beside;
         const { key: target } = cell;
-        const pieces = this.clipboard.content;
         let first = null;
-        /** @type {string[]} */
-        const made = [];
         for (const piece of where === 'above' ? pieces : pieces.toReversed()) {
             const key =
-                where === 'above'
-                    ? this.operations.insertAbove(cell, piece)
-                    : this.operations.insertBelow(cell, piece);
+                where === 'above' ? operations.insertAbove(cell, piece) : operations.insertBelow(cell, piece);
             first = where === 'above' ? (first ?? key) : key;
-            made.push(key);
             cell = this.page.cells().find((one) => one.key === target) ?? cell;
         }
-        if (!first) return;
-        this.clipboard.recordAdded(made, () => target);
-        this.focus.go({ key: first, asCell: true });
+        return first;
     }
 
     /** @param {CellView} view */
@@ -162,9 +197,8 @@ export class EditCommands {
             this.#rewrite(view, without(all, out), next?.key, (n) => WORDS.leftOut(out.length, n));
             return;
         }
-        this.clipboard.remove(
+        this.#delete(
             drafts.map(({ draft }) => draft),
-            () => this.undo(),
             texts,
         );
         if (next) this.focus.go({ key: keyAfter(next, texts), asCell: true });
@@ -182,20 +216,38 @@ export class EditCommands {
         if (!this.page.mayRun) return;
         const { key } = view.props.cell;
         const at = wanted.findIndex((item) => (Array.isArray(item) ? focused === key : item.key === focused));
-        const { keys, back } = this.operations.rewrite(wanted, said);
-        this.clipboard.recordUndo(() => (back() ? key : null));
+        const { keys } = this.history.record(() => this.operations.rewrite(wanted), {
+            said: ({ count }) => said(count),
+            key,
+            isTold: true,
+        });
         const shown = keys[at] ?? this.page.cells().at(-1)?.key;
         if (shown) this.focus.go({ key: shown, asCell: true });
     }
 
-    /** @param {Extract<CellData, {kind: 'draft'}>} cell */
-    remove(cell) {
-        if (!cell.isFresh) this.clipboard.remove([cell.draft], () => this.undo());
+    /**
+     * Deletes drafts, and texts above cells that ran. Deleting only empty drafts shows no notice.
+     * @param {import('../shell/protocol.js').Draft[]} drafts in order
+     * @param {TextCell[]} [texts] in order
+     */
+    #delete(drafts, texts = []) {
+        const full = drafts.filter((draft) => this.page.drafts.now(draft).source.trim());
+        const worth = full.length + texts.length;
+        this.history.record(() => this.operations.remove(drafts, texts), {
+            said: worth === 1 && !texts.length ? WHOLE.draftRemoved : WORDS.removed(worth || drafts.length),
+            key: drafts[0]?.id ?? texts[0]?.key,
+            isTold: worth > 0,
+        });
     }
 
-    /** @param {import('../notebook/cell-list.js').TextCell} cell */
+    /** @param {Extract<CellData, {kind: 'draft'}>} cell */
+    remove(cell) {
+        if (!cell.isFresh) this.#delete([cell.draft]);
+    }
+
+    /** @param {TextCell} cell */
     removeText(cell) {
-        this.clipboard.remove([], () => this.undo(), [cell]);
+        this.#delete([], [cell]);
     }
 
     /**
@@ -226,36 +278,130 @@ export class EditCommands {
         return true;
     }
 
-    /** Deletes a failed attempt, and its draft. @param {import('../shell/model.js').Run} run */
+    /**
+     * Deletes a failed attempt. Also deletes the attempt's draft if the draft still contains the
+     * code that ran.
+     * @param {import('../shell/model.js').Run} run
+     */
     forgetAttempt(run) {
-        this.clipboard.forgetAttempt(run, () => this.undo());
+        const { page } = this;
+        const draft = run.draft ? page.drafts.get(run.draft) : undefined;
+        const drafts = draft && draft.source === run.code ? [draft] : [];
+        this.history.record(
+            () => {
+                page.dropAttempt(run.exec_id);
+                this.operations.remove(drafts, []);
+            },
+            { said: WHOLE.draftRemoved, key: draft?.id, isTold: drafts.length > 0 },
+        );
     }
 
-    /** Undoes the newest step, and focuses what it restored. */
-    undo() {
-        const key = this.clipboard.undo();
-        if (key) this.focus.go({ key, asCell: true });
+    /**
+     * Undoes steps, the newest first, and focuses what the last one restored.
+     * @param {number} [left] the number of steps that are not undone
+     */
+    undo(left = this.history.done.length - 1) {
+        let step = null;
+        while (this.history.done.length > Math.max(left, 0)) step = this.history.undo() ?? step;
+        this.#show(step, WORDS.undone);
+    }
+
+    /**
+     * Makes steps again, beginning with the one that was undone last.
+     * @param {number} [left] the number of steps that stay undone
+     */
+    redo(left = this.history.undone.length - 1) {
+        let step = null;
+        while (this.history.undone.length > Math.max(left, 0)) step = this.history.redo() ?? step;
+        this.#show(step, WORDS.redone);
+    }
+
+    /**
+     * @param {import('./undo-history.js').Step | null} step
+     * @param {(said: string) => string} said
+     */
+    #show(step, said) {
+        if (!step) return;
+        if (this.page.cells().some(({ key }) => key === step.key))
+            this.focus.go({ key: step.key, asCell: true });
+        this.selected.announce(said(step.said));
+    }
+
+    /**
+     * Goes to the root, where the cells become drafts.
+     * @returns {string | undefined} the id of the first draft
+     */
+    restart() {
+        const { page } = this;
+        if (page.here === ROOT_STATE) {
+            page.notify(WHOLE.atStart, false);
+            return page.drafts.on(ROOT_STATE)[0]?.id;
+        }
+        return this.history.record(() => this.operations.restart(), {
+            said: ({ count, others }) => WHOLE.restarted(count, others),
+            isTold: true,
+        }).first;
+    }
+
+    /**
+     * Replaces the texts of cells, as if the user had typed.
+     * @param {{key: string, text: string}[]} changes
+     * @param {boolean} [isTold] whether to show a notice with an Undo button
+     * @returns {number} the number of changed cells
+     */
+    replaceTexts(changes, isTold = true) {
+        return this.history.record(() => this.operations.replaceTexts(changes), {
+            said: WORDS.changed,
+            key: changes[0]?.key,
+            isTold,
+        });
+    }
+
+    /**
+     * Shows the code that ran in place of the changed code.
+     * @param {Extract<CellData, {kind: 'ran'}>} cell
+     */
+    revert(cell) {
+        this.history.record(() => this.page.setEdit(cell.state.id, null), {
+            said: WORDS.reverted,
+            key: cell.key,
+        });
     }
 
     // Changing
 
     /** @param {Extract<CellData, {kind: 'draft'}>} cell @param {'code' | 'markdown'} kind */
     setKind(cell, kind) {
-        this.page.setKind(cell, kind);
+        this.#convertDrafts([cell], (draft) => this.page.setKind(draft, kind));
         this.focus.go({ key: cell.key });
+    }
+
+    /**
+     * @param {Extract<CellData, {kind: 'draft'}>[]} drafts
+     * @param {(draft: Extract<CellData, {kind: 'draft'}>) => void} convert
+     */
+    #convertDrafts(drafts, convert) {
+        this.history.record(() => drafts.forEach(convert), {
+            said: WORDS.convertedDrafts(drafts.length),
+            key: drafts[0]?.key,
+        });
     }
 
     /** @param {CellView} view @param {'code' | 'markdown'} kind */
     convert(view, kind) {
         const { cell: focused } = view.props;
         if (focused.kind === 'text') {
-            const draft = kind === 'code' ? this.operations.asDraft(focused) : null;
-            if (draft) this.page.setKind(draft, kind);
-            return this.focus.go({ key: draft?.key ?? focused.key, asCell: true });
+            const toDraft = () => {
+                const draft = kind === 'code' ? this.operations.asDraft(focused) : null;
+                if (draft) this.page.setKind(draft, kind);
+                return draft?.key;
+            };
+            const how = { said: WORDS.convertedDrafts(1), key: focused.key };
+            return this.focus.go({ key: this.history.record(toDraft, how) ?? focused.key, asCell: true });
         }
         if (this.#convertRan(view, (source) => ({ kind, source }))) return;
         const drafts = this.#drafts(view);
-        for (const cell of drafts) this.page.setKind(cell, kind);
+        this.#convertDrafts(drafts, (cell) => this.page.setKind(cell, kind));
         if (drafts.length) this.focus.go({ key: focused.key, asCell: true });
     }
 
@@ -278,15 +424,18 @@ export class EditCommands {
     convertToHeading(view, level) {
         const { cell: text } = view.props;
         if (text.kind === 'text') {
-            this.page.setText(text, headed(text.text, level));
+            this.history.record(() => this.page.setText(text, headed(text.text, level)), {
+                said: WORDS.convertedDrafts(1),
+                key: text.key,
+            });
             return this.focus.go({ key: text.key });
         }
         if (this.#convertRan(view, (source) => ({ kind: 'markdown', source: headed(source, level) }))) return;
-        for (const cell of this.#drafts(view)) {
+        this.#convertDrafts(this.#drafts(view), (cell) => {
             this.page.setKind(cell, 'markdown');
             const now = this.page.cells().find((one) => one.key === cell.key);
-            if (now) this.page.type(now, headed(textOf(cell), level));
-        }
+            if (now) this.page.type(now, headed(textOf(now), level));
+        });
         this.focus.go({ key: view.props.cell.key });
     }
 
@@ -301,19 +450,32 @@ export class EditCommands {
     /** @param {CellView} view @param {1 | -1} step */
     move(view, step) {
         const { cell: text } = view.props;
-        if (text.kind === 'text') return this.#movedText(this.#saved(text), step);
+        if (text.kind === 'text') {
+            const saved = this.#saved(text);
+            return void this.#moveText(text.key, () => this.operations.moveText(saved, step));
+        }
         const chosen = this.selected.with(view).map((one) => one.props.cell);
         if (chosen.some(({ kind }) => kind === 'ran')) return this.#moveRan(view, chosen, step);
         const cells = this.operations.movable(chosen);
         const ids = cells.map(({ draft }) => draft.id);
-        const isDone = this.operations.moveBy(ids, step);
         const [first] = cells;
+        const isDone = this.#reorder(ids, view.props.cell.key, () => this.operations.moveBy(ids, step));
         if (!isDone && step === -1 && first && cells.length === 1) {
-            const moved = this.operations.moveIntoState(first);
-            if (moved) return this.#showMovedText(moved);
+            const intoState = () => this.operations.moveIntoState(first);
+            if (this.#moveText(first.key, intoState)) return undefined;
         }
         if (!isDone && step === -1 && first && !first.isInside) return this.#moveRan(view, cells, step);
         return this.#moved(view, isDone, cells, step);
+    }
+
+    /**
+     * Moves drafts that stay at one state.
+     * @param {string[]} ids
+     * @param {string} key
+     * @param {() => boolean} move
+     */
+    #reorder(ids, key, move) {
+        return this.history.record(move, { said: WORDS.reordered(ids.length), key, moved: ids });
     }
 
     /**
@@ -342,18 +504,19 @@ export class EditCommands {
         return now?.kind === 'text' ? now : cell;
     }
 
-    /** @param {TextCell} cell @param {1 | -1} step */
-    #movedText(cell, step) {
-        const moved = this.operations.moveText(cell, step);
-        if (moved) this.#showMovedText(moved);
-    }
-
-    /** @param {{key: string, undo: () => string | null}} moved */
-    #showMovedText({ key, undo }) {
-        this.clipboard.recordUndo(undo);
+    /**
+     * Moves a text cell, or a draft that becomes one.
+     * @param {string} from its key
+     * @param {() => string | null} move returns its new key
+     * @returns {boolean} whether it moved
+     */
+    #moveText(from, move) {
+        const key = this.history.record(move, { said: WORDS.reordered(1), key: from });
+        if (!key) return false;
         this.focus.go({ key, asCell: true });
         const cells = this.page.cells();
         this.selected.announce(WORDS.moved(cells.findIndex((cell) => cell.key === key) + 1, cells.length));
+        return true;
     }
 
     /**
@@ -389,10 +552,21 @@ export class EditCommands {
             cell?.kind === 'draft' && cell.draft.on === first?.draft.on && cell.isInside === first.isInside;
         // Drafts that stay at one state only change their order.
         if (drafts.length === moved.length && (isBeside(above) || isBeside(cells[at + 1])))
-            return this.operations.moveAfter(
+            return this.#reorder(
                 drafts.map(({ draft }) => draft.id),
-                above?.kind === 'draft' && isBeside(above) ? above.draft.id : null,
+                view.props.cell.key,
+                () =>
+                    this.operations.moveAfter(
+                        drafts.map(({ draft }) => draft.id),
+                        above?.kind === 'draft' && isBeside(above) ? above.draft.id : null,
+                    ),
             );
+        // Texts among cells that ran move by themselves.
+        if (moved.every(isText)) {
+            const below = cells.slice(at + 1).find((cell) => !keys.includes(cell.key));
+            const place = () => this.operations.placeTexts(moved, below);
+            return this.#moveText(view.props.cell.key, place);
+        }
         const others = without(cells, moved);
         const place = cells.slice(0, at + 1).filter((cell) => !keys.includes(cell.key)).length;
         const wanted = others.toSpliced(place, 0, ...moved);
@@ -414,8 +588,7 @@ export class EditCommands {
     split(view) {
         const state = view.editor?.view?.state;
         if (!state) return;
-        let { cell } = view.props;
-        if (cell.kind === 'text') cell = this.operations.asDraft(this.#saved(cell)) ?? cell;
+        const { cell } = view.props;
         const whole = state.doc.toString();
         const cuts = state.selection.ranges.flatMap(({ from, to, empty }) => (empty ? [from] : [from, to]));
         if (cell.kind === 'ran') {
@@ -427,17 +600,15 @@ export class EditCommands {
             const wanted = this.page.cells().map((one) => (one.key === key ? pieces : one));
             return this.#rewrite(view, wanted, key, (n) => WORDS.splitInto(pieces.length, n));
         }
-        if (cell.kind !== 'draft') return undefined;
-        const { id } = cell.draft;
-        const made = this.operations.split(cell, whole, cuts);
-        const first = this.page.drafts.get(id)?.source;
-        this.clipboard.recordAdded(made, () => {
-            const now = this.page.drafts.get(id);
-            if (now && now.source === first) this.page.drafts.put({ ...now, source: whole });
-            return id;
-        });
-        this.focus.go({ key: made.at(-1) ?? id });
-        return undefined;
+        const text = cell.kind === 'text' ? this.#saved(cell) : null;
+        const made = this.history.record(
+            () => {
+                const draft = text ? this.operations.asDraft(text) : cell;
+                return draft?.kind === 'draft' ? this.operations.split(draft, whole, cuts) : [];
+            },
+            { said: ({ length }) => WORDS.parts(length + 1), key: cell.key },
+        );
+        return this.focus.go({ key: made.at(-1) ?? cell.key });
     }
 
     /** @param {CellView} view */
@@ -455,8 +626,11 @@ export class EditCommands {
         const same = both.filter(({ draft }) => draft.on === both[0]?.draft.on);
         const [first] = same;
         if (!first || same.length < 2) return void this.page.notify(WORDS.nothingBelow, false);
-        const undo = this.operations.merge(same, () => this.focus.go({ key: first.key, asCell: true }));
-        this.clipboard.recordUndo(() => (undo() ? first.key : null));
+        this.history.record(() => this.operations.merge(same), {
+            said: WORDS.merged(same.length),
+            key: first.key,
+            isTold: true,
+        });
         this.selected.selection.only(first.key);
         this.focus.go({ key: first.key, asCell: true });
         return undefined;

@@ -219,7 +219,7 @@ export class RunCommands {
         if (answer === null) return;
         for (const run of running()) page.ownRuns.stop(run.exec_id);
         const isAtStart = runsAll && page.here === ROOT_STATE;
-        const first = isAtStart ? page.ownRuns.runnable()[0]?.key : this.edits.operations.restart();
+        const first = isAtStart ? page.ownRuns.runnable()[0]?.key : this.edits.restart();
         if (runsAll) page.ownRuns.runFrom();
         if (first) this.focus.go({ key: first, asCell: true });
     }

@@ -3,7 +3,7 @@
 // that are missing or changed after loading, with the reasons.
 
 import { changedOf, isForeign, lacksNames, missingOf, residencyParts, savedByOther } from './residency.js';
-import { PYTHON_WORDS } from '../python/python-words.js';
+import { PYTHON_STATUS_WORDS } from '../python/python-status-words.js';
 import { html } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
 
@@ -50,7 +50,7 @@ export function ResidencyNotice({ cell: { state, progress }, controller, mayRun 
             }</p>`,
         );
     const other = savedByOther(state, controller.page.model.python);
-    if (other) parts.push(html`<p>${PYTHON_WORDS.otherVersion(other)}</p>`);
+    if (other) parts.push(html`<p>${PYTHON_STATUS_WORDS.otherVersion(other)}</p>`);
     if (missing.length > 0 && state.living !== 'deleted') {
         const title =
             state.revival?.by === 'checkpoint'

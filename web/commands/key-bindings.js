@@ -242,14 +242,24 @@ function cells(controller) {
             of((view) => controller.edits.paste(view, 'above')),
         ),
         key(
+            'cells.duplicate',
+            'Alt-Shift-ArrowDown',
+            WORDS.duplicate,
+            of((view) => controller.edits.duplicate(view)),
+        ),
+        key(
             'cells.remove',
             'd d',
             WORDS.remove,
             of((view) => controller.edits.removeSelected(view)),
             { words: WORDS.also.remove },
         ),
-        key('cells.undo', ['z', 'Mod-z'], WORDS.putBack, () => controller.edits.undo(), {
+        key('cells.undo', ['z', 'Mod-z'], WORDS.undoStep, () => controller.edits.undo(), {
             words: WORDS.also.undo,
+            when: () => page.mayRun,
+        }),
+        key('cells.redo', ['Shift-z', 'Mod-Shift-z'], WORDS.redoStep, () => controller.edits.redo(), {
+            words: WORDS.also.redo,
             when: () => page.mayRun,
         }),
         key(

@@ -3,6 +3,7 @@
 
 import { entryOf } from './commands.js';
 import { menuOf } from '../cell/cell-menu.js';
+import { showHistory } from '../cell/undo-dialog.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
 import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
 import { NOTEBOOK_WORDS } from '../home/notebook-words.js';
@@ -58,6 +59,10 @@ export function header(controller) {
         entryOf('page.share', [], PRESENCE_WORDS.shareCommand, () => openShare(page), {
             words: also.share,
             when: isOwner,
+        }),
+        entryOf('page.history', [], EDITOR_WORDS.undoHistory, () => void showHistory(controller.edits), {
+            words: also.history,
+            when: () => page.mayRun,
         }),
         entryOf('page.trash', [], TRASH_WORDS.menu, () => openTrash(page), {
             words: also.trash,

@@ -20,7 +20,7 @@ const LONGEST_SEED = 200;
 export class Finder {
     /**
      * @param {import('../cell/cell-controller.js').CellController} controller
-     * @param {import('../cell/cell-operations.js').CellOperations} editing
+     * @param {import('../cell/edit-commands.js').EditCommands} editing
      */
     constructor(controller, editing) {
         this.controller = controller;

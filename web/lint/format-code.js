@@ -28,7 +28,7 @@ export async function formatCell(controller, view) {
     // The user has typed on.
     if (view.text !== text) return;
     const editor = view.editor?.view;
-    if (!editor) controller.edits.operations.replaceTexts([{ key: view.props.cell.key, text: code }], false);
+    if (!editor) controller.edits.replaceTexts([{ key: view.props.cell.key, text: code }], false);
     else if (code !== text) {
         const { anchor, head } = editor.state.selection.main;
         editor.dispatch({
@@ -59,7 +59,7 @@ export async function formatDrafts(controller) {
         return code != null && code !== text && now.get(key) === text ? [{ key, text: code }] : [];
     });
     const failed = cells.filter(({ code }) => code === null);
-    const changed = controller.edits.operations.replaceTexts(changes);
+    const changed = controller.edits.replaceTexts(changes);
     if (failed.length) page.notify(WORDS.someNotFormatted(failed.length, failed[0]?.failure ?? ''), true);
     else if (!changed) page.notify(WORDS.allFormatted, false);
 }

@@ -7,7 +7,7 @@ import { numbered } from '../graph/node-names.js';
 import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
 import { renderInputs, runOf, textOf } from './cell-list.js';
-import { PYTHON_WORDS } from '../python/python-words.js';
+import { PYTHON_STATUS_WORDS } from '../python/python-status-words.js';
 import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
 import { NOTEBOOK_WORDS } from '../home/notebook-words.js';
 import { WORDS } from '../shell/words.js';
@@ -486,7 +486,7 @@ function Banner({ page, code, onPython, children }) {
                 html`<div class="banner" role="alert">${WORDS.sentence(model.python.problem)} ${
                     page.scope === 'owner' &&
                     html`<button class="text-button" onClick=${onPython}>
-                    ${PYTHON_WORDS.change}</button>`
+                    ${PYTHON_STATUS_WORDS.change}</button>`
                 }</div>`
             }
             ${

@@ -106,6 +106,25 @@ export class Drafts {
         return drafts;
     }
 
+    /**
+     * All drafts as this page shows them, by id, each with the draft above it at its position.
+     * @returns {Map<string, {draft: Draft, after: string | null}>}
+     */
+    placed() {
+        const local = [...this.local.values()].map(({ draft }) => draft.on);
+        const found = new Map();
+        for (const state of new Set([...this.model.drafts.keys(), ...local])) {
+            /** The last draft so far at each position. @type {Map<string | null, string>} */
+            const last = new Map();
+            for (const draft of this.#allOn(state)) {
+                const before = this.model.childBelow(draft);
+                found.set(draft.id, { draft: { ...draft }, after: last.get(before) ?? null });
+                last.set(before, draft.id);
+            }
+        }
+        return found;
+    }
+
     /** A draft by id, as this page shows it. @param {string} id @returns {Draft | undefined} */
     get(id) {
         const known = this.model.draft(id);
@@ -176,6 +195,15 @@ export class Drafts {
         local.draft = { ...draft, source: text.text };
         this.#send(local);
         this.host.requestPaint();
+    }
+
+    /**
+     * Moves a draft below another at its position.
+     * @param {Draft} draft
+     * @param {string | null} after
+     */
+    place(draft, after) {
+        this.send({ do: 'put_draft', draft, after, in_place: false }).then(this.host.refused);
     }
 
     /** Shows no outputs of an earlier run at a draft any more. @param {Draft} draft */

@@ -4,7 +4,7 @@
 import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
 import { nameOf } from '../python/python-names.js';
-import { PYTHON_WORDS } from '../python/python-words.js';
+import { PYTHON_STATUS_WORDS } from '../python/python-status-words.js';
 import { WORDS } from '../shell/words.js';
 import { NOTEBOOK_WORDS } from '../home/notebook-words.js';
 import { OUTLINE_WORDS } from '../outline/outline-words.js';
@@ -123,7 +123,7 @@ function Status({ page }) {
                     : page.scope === 'view'
                       ? WORDS.viewOnly
                       : page.model.python?.problem
-                        ? PYTHON_WORDS.noPython
+                        ? PYTHON_STATUS_WORDS.noPython
                         : WORDS.ready;
     const isBusy = open.length > 0 || replay !== undefined;
     const canRun = page.connection === 'open' && (isBusy || !page.model.python?.problem);
@@ -162,7 +162,7 @@ function PythonName({ page, onPython }) {
     const { python } = page.model;
     if (!python) return null;
     return html`<button class="python-name" data-bad=${python.problem ? '' : null} aria-haspopup="dialog"
-        title=${python.problem ? `${PYTHON_WORDS.unusable}: ${python.path}` : python.path}
+        title=${python.problem ? `${PYTHON_STATUS_WORDS.unusable}: ${python.path}` : python.path}
         onClick=${onPython}>${nameOf(python.version, python.path)}</button>`;
 }
 

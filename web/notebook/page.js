@@ -412,10 +412,7 @@ export class Page {
     type(cell, text, typed) {
         if (cell.kind === 'ran') {
             const run = cell.edit?.run ?? null;
-            if (text === cell.run?.code && !run) this.edits.delete(cell.state.id);
-            else this.edits.set(cell.state.id, { text, run });
-            this.saveTabState();
-            this.host.requestPaint();
+            this.setEdit(cell.state.id, text === cell.run?.code && !run ? null : text, run);
         } else if (cell.kind === 'text') {
             const was = cell.state.prose[cell.index] ?? '';
             this.textEdits.set(cell.key, { was, text });
@@ -462,9 +459,15 @@ export class Page {
         });
     }
 
-    /** @param {Extract<Cell, {kind: 'ran'}>} cell */
-    undoEdit(cell) {
-        this.edits.delete(cell.state.id);
+    /**
+     * Shows a text in place of the code of a cell that ran; null: its code.
+     * @param {string} state
+     * @param {string | null} text
+     * @param {string | null} [run] the run of the changed code, if it runs or has failed
+     */
+    setEdit(state, text, run = this.edits.get(state)?.run ?? null) {
+        if (text === null) this.edits.delete(state);
+        else this.edits.set(state, { text, run });
         this.saveTabState();
         this.host.requestPaint();
     }

@@ -37,7 +37,7 @@ export class Deletion {
         this.offer = { text: WORDS.undo, act: () => this.undo() };
         /**
          * Adds an undo step for the keyboard and the palette.
-         * @type {(deleted: string) => void}
+         * @type {(deleted: string, said: string) => void}
          */
         this.onDeleted = () => {};
     }
@@ -96,7 +96,7 @@ export class Deletion {
         const stood = left ?? (isElsewhere ? (attempt ?? here) : null);
         this.#schedule(command, ids, { stood, firsts });
         if (stood) this.page.goTo(goal(), true);
-        this.onDeleted(ids[0] ?? '');
+        this.onDeleted(ids[0] ?? '', said);
         this.page.notify(said, false, { act: this.offer });
     }
 

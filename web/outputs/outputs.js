@@ -11,7 +11,6 @@ import { OUTPUT_WORDS } from './output-words.js';
 import { errorText, ErrorView } from './error-view.js';
 import { Frame } from './frame.js';
 import { UntrustedOutput, isUntrusted } from './untrusted-output.js';
-import { Json } from './json-tree.js';
 import { keep, recall } from './output-settings.js';
 import { summary } from './output-summary.js';
 import { OutputToolbar, saveFile } from './output-toolbar.js';
@@ -189,6 +188,9 @@ export class Outputs extends Component {
     }
 }
 
+/** @param {import('../shell/lazy-parts.js').Part<'json'>} part */
+const jsonTree = (part) => part.Json;
+
 /** @param {import('../shell/lazy-parts.js').Part<'widgets'>} part */
 const widgetOutput = (part) => part.WidgetOutput;
 
@@ -204,7 +206,8 @@ function shown({ how, mime, data }, item, id, run, page) {
     if (how === 'frame') return html`<${Frame} content=${data} id=${id} />`;
     if (how === 'markdown') return html`<${Markdown} text=${data} />`;
     if (how === 'latex') return html`<${Latex} text=${data} />`;
-    if (how === 'json') return html`<${Json} data=${data} />`;
+    if (how === 'json')
+        return html`<${LazyPart} of="json" view=${jsonTree} page=${page} onFailed=${() => {}} data=${data} />`;
     if (how === 'image') {
         const alt = typeof item.data['text/plain'] === 'string' ? item.data['text/plain'] : WORDS.image;
         return html`<${ImageOutput} id=${id} src=${imageAddress(mime, data)} alt=${alt}

@@ -1,13 +1,10 @@
 // @ts-check
-// Texts about the Python of a notebook.
+// The texts for choosing the Python of a notebook.
 
 export const PYTHON_WORDS = Object.freeze({
     menu: (/** @type {string} */ version) => `Python ${version}…`,
     command: 'Choose the Python of this notebook',
     title: 'Python of this notebook',
-    unusable: 'This Python cannot run cells',
-    noPython: 'No Python',
-    change: 'Choose a Python…',
     ownerOnly: 'Only the owner of this notebook can change its Python.',
     list: 'Pythons on this machine',
     searching: 'Looking for Pythons…',
@@ -48,8 +45,6 @@ export const PYTHON_WORDS = Object.freeze({
         'What only a process holds is lost: open files, connections, threads, and changes of failed cells ' +
         'that were not kept.',
     changed: (/** @type {string} */ version) => `The notebook runs in Python ${version} now.`,
-    otherVersion: (/** @type {string} */ by) =>
-        `Python ${by} saved this state: only plain values are loaded. Replay its cells to restore the rest.`,
     failed: 'The server did not answer. Try again once the connection is back.',
 });
 

@@ -15,6 +15,7 @@ export const PARTS = {
     files: () => import('../files/files-pane.js'),
     finder: () => import('../find/find-panel.js'),
     headerMenu: () => import('../notebook/header-menu.js'),
+    json: () => import('../outputs/json-tree.js'),
     lint: () => import('../lint/lint.js'),
     markdown: () => import('../outputs/markdown.js'),
     markdownEditing: () => import('../editor/markdown-editing.js'),
