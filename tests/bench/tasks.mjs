@@ -224,7 +224,7 @@ export const TASKS = [
                 const rows = [...document.querySelectorAll('.row')];
                 return rows.length === 7 && !document.querySelector('[data-status="running"]');
             });
-            await hands.click(page.getByRole('textbox', { name: 'Search code, variables and labels' }));
+            await hands.click(page.getByRole('textbox', { name: 'Search code, outputs and labels' }));
             await hands.press('d', 'f');
             await page.waitForFunction(() => {
                 const row = document.querySelector('.row[data-cursor]');

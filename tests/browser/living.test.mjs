@@ -45,13 +45,17 @@ testWithoutPage('a node shows the residency of its state by shape and in words',
     const one = await at('clean', t);
     assert.equal(
         await named('clean', one),
-        'Cell 2, df = df.dropna(), current state',
+        'Cell 2, df = df.dropna(), output: output of clean, current state',
         'the usual residency is not mentioned',
     );
-    assert.equal(await named('disk', one), 'Cell 3, big = df[df.population > 100_000], On disk, 1.2 MB');
+    assert.equal(
+        await named('disk', one),
+        'Cell 3, big = df[df.population > 100_000], output: output of disk, On disk, 1.2 MB',
+    );
     assert.equal(
         await named('partial', one),
-        'Cell 4, rows = (row for row in df.itertuples()), On disk, 1.2 MB; 2 variables could not be saved',
+        'Cell 4, rows = (row for row in df.itertuples()), output: output of partial, On disk, 1.2 MB; ' +
+            '2 variables could not be saved',
     );
     assert.match(await named('writing', one), /saving 40%/);
     assert.match(await named('failed', one), /could not be saved: no space left on device/);

@@ -95,7 +95,7 @@ testOnOwnServer('on a first visit, typed code runs, and the graph shows it', nig
     await page.keyboard.press('Shift+Enter');
     await ran(1);
     assert.deepEqual(await texts('.stream'), ['hello', '42']);
-    assert.deepEqual(await rows(), ['Start', 'print("hello")']);
+    assert.deepEqual(await rows(), ['Start', '6 * 7']);
     await focused([1, 'editor']);
     await shot('first-2-result');
     await page.keyboard.type('1 / 0');
@@ -374,7 +374,7 @@ test('variants of a cell run at once as branches; versions, prose and later draf
     await prints('42');
     await ran(2);
     const tabs = () => page.locator('.branch-tab').count();
-    const tab = () => texts('.branch-tab[aria-selected="true"]');
+    const tab = () => texts('.branch-tab[aria-selected="true"] .told');
     await becomes(tab, ['print(x * 7)']);
     // The variant that fails keeps its tab, which says so.
     await becomes(tabs, 3);
@@ -897,7 +897,7 @@ test('a phone can type, run, go back in the graph, branch and compare', async ()
     if ((await phone.locator('#graph').count()) === 0) await phone.getByTitle('Graph of states').tap();
     await phone.locator('#graph').waitFor();
     await shot('phone-2-the-graph', phone);
-    await row('import numpy', phone).tap();
+    await row('df["y"] = ', phone).tap();
     await ran(1, phone);
     await phone.waitForSelector('#graph', { state: 'detached' });
     await type(`${fit(9)}\n${PLOT}`);
@@ -990,7 +990,7 @@ test('a graph of a thousand states can be opened, scrolled, searched and continu
         `frames while scrolling: median ${frames[75].toFixed(1)} ms, 95 of 100 within ${frames[142].toFixed(1)} ms, longest ${frames.at(-1).toFixed(1)} ms`,
     );
     assert.equal(blank, 0, 'no gap is visible');
-    await other.getByPlaceholder('Search code, variables and labels').fill('var:score_b');
+    await other.getByPlaceholder('Search code, outputs and labels').fill('var:score_b');
     await other.waitForFunction(() => / of /.test(document.querySelector('.graph-found')?.textContent ?? ''));
     await shot('thousand-2-searched', other);
     await other.keyboard.press('Enter');

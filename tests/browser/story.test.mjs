@@ -80,7 +80,8 @@ test(
         await page.keyboard.press('Control+Enter');
         await ran(2);
         await onBranch(2, 2);
-        assert.deepEqual(await texts('.stream'), ['one', 'changed']);
+        assert.deepEqual(await texts('.cell[data-kind="ran"] .stream'), ['one', 'changed']);
+        assert.deepEqual(await texts('.stale .stream'), ['three']);
         assert.deepEqual(await texts('.cell[data-kind="draft"]:not([data-fresh]) .editor'), [
             'x = x + 1print("three")',
         ]);
@@ -99,7 +100,7 @@ test('a cell beside others has a tab for each; tabs keep their place, and keys s
         await run(`y = "${name}"\nprint(y)`);
         await ran(2);
     }
-    const tabs = () => texts('.branch-tab');
+    const tabs = () => texts('.branch-tab .told');
     await becomes(
         tabs,
         names.map((name) => `y = "${name}"`),
@@ -110,7 +111,10 @@ test('a cell beside others has a tab for each; tabs keep their place, and keys s
     await page.getByRole('tab', { name: 'PCA' }).click();
     await onBranch(1, 3);
     assert.deepEqual(await texts('.stream'), ['PCA']);
-    assert.equal(await page.evaluate(() => document.activeElement.textContent.trim()), 'y = "PCA"');
+    assert.equal(
+        await page.evaluate(() => document.activeElement.querySelector('.told').textContent),
+        'y = "PCA"',
+    );
     assert.equal(await place(), before);
 
     await page.locator('.cell').nth(1).focus();

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CodeAssist, stateBehind } from '../../web/editor/code-assist.js';
+import { placeTexts } from '../../web/cell/drop-cells.js';
 import { isRestOfLine, movedBy, partsOf, without } from '../../web/cell/cell-operations.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
@@ -486,7 +487,8 @@ test('texts that are dragged become texts of the state at whose cell they are dr
     const place = (keys, below) =>
         edits.history.record(
             () =>
-                operations.placeTexts(
+                placeTexts(
+                    operations,
                     keys.map((key) => cell(page, key)),
                     below === undefined ? undefined : cell(page, below),
                 ),

@@ -32,6 +32,25 @@ test('a name finds first the cell that changed it last, then cells that mention 
     ]);
 });
 
+test('a text that only outputs contain is found, too, after the code that contains it', () => {
+    const growing = new Growing();
+    const print = (code, text) => {
+        const exec_id = growing.begin('initial', code);
+        const output = /** @type {const} */ ({ output_type: 'stream', name: 'stdout', text });
+        growing.model.fold({ event: 'output_added', exec_id, output });
+        growing.end(exec_id);
+    };
+    print('score(a)', 'R2 = 0.7197\n');
+    print('score(0.7197)', 'done\n');
+    print('score(c)', `${'x'.repeat(30_000)}0.7197${'x'.repeat(30_000)}`);
+    const nodes = new Nodes();
+    nodes.update(growing.model);
+    const at = (query) => search(nodes.list, query).map((hit) => hit.at);
+    assert.deepEqual(at('0.7197'), [2, 1], 'of a long text, the begin and the end');
+    assert.deepEqual(at('r2 score'), [1]);
+    assert.deepEqual(at('label:R2'), []);
+});
+
 test('var: finds cells that created or changed a variable with this prefix', () => {
     assert.deepEqual(search(notebook(), 'var:df'), [
         { at: 3, changes: 'df_small' },

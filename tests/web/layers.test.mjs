@@ -31,7 +31,7 @@ const importsOf = (text) =>
  */
 const PURE = {
     branches: ['branch-rows', 'branch-table', 'branch-values'],
-    cell: ['cell-operations', 'selection', 'undo-history'],
+    cell: ['cell-operations', 'drop-cells', 'selection', 'undo-history'],
     checkpoints: ['checkpoint-controller', 'residency'],
     commands: ['commands'],
     compare: ['comparison', 'differences', 'many-differences', 'state-names'],
@@ -39,7 +39,17 @@ const PURE = {
     example: ['example-cells', 'guide'],
     files: ['files', 'file-browser'],
     find: ['matches'],
-    graph: ['branches', 'folding', 'layout', 'map-dots', 'node-names', 'node-search', 'nodes', 'scene'],
+    graph: [
+        'branches',
+        'code-name',
+        'folding',
+        'layout',
+        'map-dots',
+        'node-names',
+        'node-search',
+        'nodes',
+        'scene',
+    ],
     lint: ['caret', 'problems'],
     notebook: [
         'cell-list',
@@ -51,7 +61,7 @@ const PURE = {
         'shared-text',
     ],
     outline: ['outline'],
-    outputs: ['libraries', 'mime'],
+    outputs: ['libraries', 'mime', 'output-text'],
     presence: ['presence'],
     python: ['python-names', 'restart-plan'],
     take: ['take-plan'],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { codeName } from '../../web/graph/code-name.js';
 import { fullName, siblingNames } from '../../web/graph/node-names.js';
 import { deletedNames } from '../../web/trash/deleted-names.js';
 
@@ -7,6 +8,37 @@ const names = (...siblings) =>
     siblingNames(siblings.map((one) => (typeof one === 'string' ? { label: null, code: one } : one))).map(
         fullName,
     );
+
+test('a cell is named by its last assignment, else by its last expression, not by its imports', () => {
+    const named = {
+        'import random\ndata = [3, 1, 2]': 'data = [3, 1, 2]',
+        'a = 1\nb = f(\n    c=2,\n)\nprint(b)': 'b = f(',
+        'a = 1\n\nb += 2  # two\n': 'b += 2  # two',
+        'x: int = 5': 'x: int = 5',
+        'f(x)\nprint(y == 3, z=4)': 'f(x)',
+        'print(1)\nprint(y == 3, z=4)': 'print(y == 3, z=4)',
+        'for epoch in range(9):\n    train()\nprint("done")': 'for epoch in range(9):',
+        'assert a == b\nif a:\n    c = 3': 'assert a == b',
+        'for x in y:\n    total = x\nelse:\n    z = 1': 'for x in y:',
+        'def f(a=1):\n    b = 2\n    return b': 'def f(a=1):',
+        'def f(a=1):\n    return a\nf(2)': 'f(2)',
+        '@cache\ndef f(): pass': 'def f(): pass',
+        'text = """\na = 1\nb = 2\n"""\nshow(text)': 'text = """',
+        "s = 'it\\'s = 1'\nt('#') # = ": "s = 'it\\'s = 1'",
+        'a = b \\\n    + c\nd(e)': 'a = b \\',
+        '# The baseline\nmodel = fit()': '# The baseline',
+        '%%timeit\nx = 1': '%%timeit',
+        '%matplotlib inline\nimport pandas as pd': '%matplotlib inline',
+        '%matplotlib inline\nplot(x)': 'plot(x)',
+        'import re': 'import re',
+        'from time import sleep; sleep(1); done = True': 'from time import sleep; sleep(1); done = True',
+        'match = 3\nmatch x:\n    case 1: y = 2': 'match = 3',
+        "open = '": "open = '",
+        'a = (1,\nb = 2': 'a = (1,',
+        '': '',
+    };
+    for (const [code, name] of Object.entries(named)) assert.equal(codeName(code), name, code);
+});
 
 test('siblings are named by their labels, and by the codes in which they differ', () => {
     assert.deepEqual(names('x = 1', 'print(x)'), ['x = 1', 'print(x)']);
@@ -25,6 +57,15 @@ test('siblings are named by their labels, and by the codes in which they differ'
         }),
         ['model = fit(data, depth=3)', 'model = fit(data, depth=9)', 'best'],
     );
+});
+
+test('siblings with the same last assignment are named by the line in which they differ', () => {
+    assert.deepEqual(names('x = 1\nprint(x)', 'y = 5\nx = 1\nprint(x)'), ['x = 1', 'y = 5']);
+    assert.deepEqual(names('a = 1\nfit = f(a)', 'a = 2\nfit = f(a)', 'a = 2\nb = 3'), [
+        'a = 1',
+        'a = 2',
+        'b = 3',
+    ]);
 });
 
 test('long words that differ at their ends have the end as the part that stays when room is short', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { libraryOf, plotlyHtml, vegaHtml } from '../../web/outputs/libraries.js';
+import { lastValue } from '../../web/outputs/output-text.js';
 import { withLinks } from '../../web/text/urls.js';
 import { formulaAt, withFormulas } from '../../web/text/formulas.js';
 import { asBytes, choose, endingOf, imageAddress } from '../../web/outputs/mime.js';
@@ -19,6 +20,32 @@ test('the richest representation is shown', () => {
     assert.deepEqual(choose({}), { how: 'text', mime: 'text/plain', data: '' });
     assert.deepEqual(choose({ 'text/plain': ['a\n', 'b'] }).data, 'a\nb');
     assert.deepEqual(choose({ 'application/json': { a: [1] }, 'text/plain': 'x' }).data, { a: [1] });
+});
+
+test('a row shows the last line that a cell has printed, as a terminal shows it, or its value', () => {
+    const stream = (name, ...pieces) => ({ key: 1, output_type: 'stream', name, pieces });
+    const value = (data) => ({
+        key: 2,
+        output_type: 'execute_result',
+        data,
+        metadata: {},
+        execution_count: 1,
+    });
+    /** @returns {any} */
+    const of = (...outputs) => ({ rev: 1, outputs });
+    assert.equal(lastValue(of()), '');
+    assert.equal(lastValue(of(stream('stdout', 'one\n', 'tw', 'o\n', '\n'))), 'two');
+    assert.equal(lastValue(of(stream('stdout', ' 10 %\r 99 %\r100 %\n'))), '100 %');
+    assert.equal(lastValue(of(stream('stdout', '\x1b[1mbold\x1b[0m'))), 'bold');
+    assert.equal(lastValue(of(stream('stdout', 'R2 0.71\n'), stream('stderr', 'warning\n'))), 'R2 0.71');
+    assert.equal(lastValue(of(value({ 'text/plain': '0.7197', 'text/html': '<b>' }))), '0.7197');
+    assert.equal(lastValue(of(value({ 'text/plain': ['a\n', '[3 rows]'] }))), '[3 rows]');
+    assert.equal(lastValue(of(stream('stdout', 'x'.repeat(5000)))).length, 120);
+    const run = of(stream('stdout', 'first'));
+    assert.equal(lastValue(run), 'first');
+    run.outputs[0].pieces.push('\nsecond');
+    run.rev += 1;
+    assert.equal(lastValue(run), 'second', 'after more output');
 });
 
 test('a widget is shown as its plain text', () => {

@@ -285,7 +285,7 @@ test('a person’s current state is named by its label, or by its number and its
     );
     assert.deepEqual(
         ['initial', 'a', 'b', 'gone'].map((id) => positionText({ model, branches: new Branches() }, id)),
-        ['the start', 'cell 3, “import re”', 'clean', 'the start'],
+        ['the start', 'cell 3, “x = 1”', 'clean', 'the start'],
     );
 });
 

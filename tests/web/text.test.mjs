@@ -15,10 +15,10 @@ function namesOf(nodes) {
     return named.map(({ name }) => name);
 }
 
-test('a node is named by its first line', () => {
+test('a node is named by its last assignment, in one line', () => {
     assert.deepEqual(namesOf([node(-1, null), node(1, '# %%\nx = 1\ny = 2'), node(1, 'z = 3')]), [
         '',
-        'x = 1',
+        'y = 2',
         'z = 3',
     ]);
 });

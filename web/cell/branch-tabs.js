@@ -7,6 +7,7 @@ import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
 import { showBranches } from '../compare/compare-commands.js';
 import { Name } from '../graph/name-view.js';
 import { fullName, numbered } from '../graph/node-names.js';
+import { lastValue } from '../outputs/output-text.js';
 import { keepInPlace } from '../notebook/steady-pointer.js';
 import { WORDS } from '../shell/words.js';
 
@@ -53,6 +54,7 @@ export function BranchTabs({ cell, controller, mayRun }) {
                 const name = fullName(told);
                 const isOwn = one.id === at;
                 const { state } = one;
+                const value = state && one.run ? lastValue(one.run) : '';
                 return html`<button key=${one.id} type="button" role="tab" class="branch-tab"
                 aria-selected=${isOwn ? 'true' : 'false'} tabindex=${isOwn ? '0' : '-1'}
                 data-branch=${one.colour} data-status=${state ? null : one.run?.status}
@@ -60,6 +62,8 @@ export function BranchTabs({ cell, controller, mayRun }) {
                 onClick=${() => !isOwn && goBeside(controller, on, one)?.focus({ preventScroll: true })}
                 onDblClick=${() => isOwn && state && mayRun && void controller.label(state)}>
                 <i aria-hidden="true"></i><${Name} ...${told} />${
+                    value && html`<span class="printed" aria-hidden="true">${value}</span>`
+                }${
                     one.run?.status && one.run.status in WORDS.failed && !state
                         ? html`<span class="failed">${WORDS.nodeStatus[one.run.status]}</span>`
                         : null

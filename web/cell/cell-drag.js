@@ -3,6 +3,7 @@
 // in commands/key-bindings.js.
 
 import { wholeCells } from './cell-operations.js';
+import { draggedWith, dropCells } from './drop-cells.js';
 import { cellElement, keyOf } from './focus.js';
 
 /** A drag this near to the top or bottom edge scrolls the page, in px. */
@@ -37,7 +38,7 @@ export class CellDrag {
         const view = this.controller.focus.views.get(keyOf(grip) ?? '');
         if (!grip || !view || event.button !== 0) return;
         const { edits, page } = this.controller;
-        const keys = edits.draggedWith(view);
+        const keys = draggedWith(edits, view);
         const order = wholeCells(page.cells()).flatMap(({ key }) => {
             const element = cellElement(key);
             return element ? [{ key, element }] : [];
@@ -111,6 +112,6 @@ export class CellDrag {
 
     #drop() {
         const { keys, order, view } = /** @type {NonNullable<CellDrag['drag']>} */ (this.drag);
-        this.controller.edits.onDropped(view, keys, order[this.#next() - 1]?.key ?? null);
+        dropCells(this.controller.edits, view, keys, order[this.#next() - 1]?.key ?? null);
     }
 }

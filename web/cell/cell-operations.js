@@ -356,35 +356,6 @@ export class CellOperations {
     }
 
     /**
-     * Moves texts above another cell: into its state, or as drafts above a draft.
-     * @param {Cell[]} cells texts, and drafts that are texts
-     * @param {Cell} [below] not one of them; none: the end of the lineage
-     * @returns {string | null} the key of the first
-     */
-    placeTexts(cells, below) {
-        const { page } = this;
-        const gone = cells.filter((cell) => cell.kind === 'text');
-        const pieces = cells.map((cell) => ({
-            kind: /** @type {const} */ ('markdown'),
-            source: textOf(cell),
-        }));
-        this.remove(
-            this.movable(cells).map(({ draft }) => draft),
-            gone,
-        );
-        if (below?.kind !== 'ran' && below?.kind !== 'text') {
-            const at = below ?? page.cells().at(-1);
-            return at ? (pieces.map((piece) => this.insertAbove(at, piece))[0] ?? null) : null;
-        }
-        const { id, prose } = below.state;
-        const isAbove = (/** @type {TextCell} */ { state, index }) =>
-            state.id === id && below.kind === 'text' && index < below.index;
-        const at = below.kind === 'text' ? below.index - gone.filter(isAbove).length : prose.length;
-        page.prose.set(id, prose.toSpliced(at, 0, ...pieces.map(({ source }) => source)));
-        return textKey(id, at);
-    }
-
-    /**
      * Moves the first draft at the end of the lineage, if it is a text, above the code of the
      * current state.
      * @param {DraftCell} cell

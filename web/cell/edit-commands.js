@@ -194,7 +194,7 @@ export class EditCommands {
         const next =
             all.slice(at).find((cell) => !gone.has(cell.key)) ?? all.findLast((cell) => !gone.has(cell.key));
         if (ran.length) {
-            this.#rewrite(view, without(all, out), next?.key, (n) => WORDS.leftOut(out.length, n));
+            this.rewrite(view, without(all, out), next?.key, (n) => WORDS.leftOut(out.length, n));
             return;
         }
         this.#delete(
@@ -212,7 +212,7 @@ export class EditCommands {
      *   cell in whose place there are pieces
      * @param {(drafts: number) => string} said
      */
-    #rewrite(view, wanted, focused, said) {
+    rewrite(view, wanted, focused, said) {
         if (!this.page.mayRun) return;
         const { key } = view.props.cell;
         const at = wanted.findIndex((item) => (Array.isArray(item) ? focused === key : item.key === focused));
@@ -416,7 +416,7 @@ export class EditCommands {
         if (!chosen.some(({ kind }) => kind === 'ran')) return false;
         const keys = new Set(chosen.filter((cell) => !isText(cell)).map(({ key }) => key));
         const wanted = this.page.cells().map((cell) => (keys.has(cell.key) ? [pieceOf(textOf(cell))] : cell));
-        this.#rewrite(view, wanted, view.props.cell.key, (n) => WORDS.converted(keys.size, n));
+        this.rewrite(view, wanted, view.props.cell.key, (n) => WORDS.converted(keys.size, n));
         return true;
     }
 
@@ -452,17 +452,17 @@ export class EditCommands {
         const { cell: text } = view.props;
         if (text.kind === 'text') {
             const saved = this.#saved(text);
-            return void this.#moveText(text.key, () => this.operations.moveText(saved, step));
+            return void this.moveText(text.key, () => this.operations.moveText(saved, step));
         }
         const chosen = this.selected.with(view).map((one) => one.props.cell);
         if (chosen.some(({ kind }) => kind === 'ran')) return this.#moveRan(view, chosen, step);
         const cells = this.operations.movable(chosen);
         const ids = cells.map(({ draft }) => draft.id);
         const [first] = cells;
-        const isDone = this.#reorder(ids, view.props.cell.key, () => this.operations.moveBy(ids, step));
+        const isDone = this.reorder(ids, view.props.cell.key, () => this.operations.moveBy(ids, step));
         if (!isDone && step === -1 && first && cells.length === 1) {
             const intoState = () => this.operations.moveIntoState(first);
-            if (this.#moveText(first.key, intoState)) return undefined;
+            if (this.moveText(first.key, intoState)) return undefined;
         }
         if (!isDone && step === -1 && first && !first.isInside) return this.#moveRan(view, cells, step);
         return this.#moved(view, isDone, cells, step);
@@ -474,7 +474,7 @@ export class EditCommands {
      * @param {string} key
      * @param {() => boolean} move
      */
-    #reorder(ids, key, move) {
+    reorder(ids, key, move) {
         return this.history.record(move, { said: WORDS.reordered(ids.length), key, moved: ids });
     }
 
@@ -489,8 +489,7 @@ export class EditCommands {
             (cell) => cell.kind !== 'attempt' && !('isFresh' in cell && cell.isFresh),
         );
         const wanted = moved.length ? movedBy(this.page.cells(), moved, step) : null;
-        if (wanted)
-            this.#rewrite(view, wanted, view.props.cell.key, (n) => WORDS.movedCells(moved.length, n));
+        if (wanted) this.rewrite(view, wanted, view.props.cell.key, (n) => WORDS.movedCells(moved.length, n));
     }
 
     /**
@@ -510,7 +509,7 @@ export class EditCommands {
      * @param {() => string | null} move returns its new key
      * @returns {boolean} whether it moved
      */
-    #moveText(from, move) {
+    moveText(from, move) {
         const key = this.history.record(move, { said: WORDS.reordered(1), key: from });
         if (!key) return false;
         this.focus.go({ key, asCell: true });
@@ -535,55 +534,6 @@ export class EditCommands {
         this.selected.announce(WORDS.moved(order.indexOf(first.draft.id) + 1 + step, order.length));
     }
 
-    /**
-     * Moves cells to the position where the user dropped them.
-     * @param {CellView} view the cell by which they were dragged
-     * @param {string[]} keys
-     * @param {string | null} after the key of the cell above that position; null: none
-     */
-    onDropped(view, keys, after) {
-        const cells = this.page.cells();
-        const moved = cells.filter(({ key }) => keys.includes(key));
-        const at = cells.findIndex(({ key }) => key === after);
-        const drafts = this.operations.movable(moved);
-        const [first] = drafts;
-        const above = cells[at];
-        const isBeside = (/** @type {CellData | undefined} */ cell) =>
-            cell?.kind === 'draft' && cell.draft.on === first?.draft.on && cell.isInside === first.isInside;
-        // Drafts that stay at one state only change their order.
-        if (drafts.length === moved.length && (isBeside(above) || isBeside(cells[at + 1])))
-            return this.#reorder(
-                drafts.map(({ draft }) => draft.id),
-                view.props.cell.key,
-                () =>
-                    this.operations.moveAfter(
-                        drafts.map(({ draft }) => draft.id),
-                        above?.kind === 'draft' && isBeside(above) ? above.draft.id : null,
-                    ),
-            );
-        // Texts among cells that ran move by themselves.
-        if (moved.every(isText)) {
-            const below = cells.slice(at + 1).find((cell) => !keys.includes(cell.key));
-            const place = () => this.operations.placeTexts(moved, below);
-            return this.#moveText(view.props.cell.key, place);
-        }
-        const others = without(cells, moved);
-        const place = cells.slice(0, at + 1).filter((cell) => !keys.includes(cell.key)).length;
-        const wanted = others.toSpliced(place, 0, ...moved);
-        if (wanted.every(({ key }, i) => key === cells[i]?.key)) return false;
-        this.#rewrite(view, wanted, view.props.cell.key, (n) => WORDS.movedCells(moved.length, n));
-        return true;
-    }
-
-    /**
-     * The keys of all cells that move when the user drags a cell.
-     * @param {CellView} view
-     * @returns {string[]}
-     */
-    draggedWith(view) {
-        return wholeCells(this.selected.with(view).map((one) => one.props.cell)).map(({ key }) => key);
-    }
-
     /** @param {CellView} view */
     split(view) {
         const state = view.editor?.view?.state;
@@ -598,7 +548,7 @@ export class EditCommands {
             const pieces = above.reverse().map((source) => ({ kind: 'code', source }));
             pieces.push({ kind: 'code', source: last, ...originOf(cell) });
             const wanted = this.page.cells().map((one) => (one.key === key ? pieces : one));
-            return this.#rewrite(view, wanted, key, (n) => WORDS.splitInto(pieces.length, n));
+            return this.rewrite(view, wanted, key, (n) => WORDS.splitInto(pieces.length, n));
         }
         const text = cell.kind === 'text' ? this.#saved(cell) : null;
         const made = this.history.record(
@@ -651,7 +601,7 @@ export class EditCommands {
         const wanted = without(this.page.cells(), others).map((cell) =>
             cell.key === first?.key ? [piece] : cell,
         );
-        this.#rewrite(view, wanted, view.props.cell.key, (n) => WORDS.mergedCells(whole.length, n));
+        this.rewrite(view, wanted, view.props.cell.key, (n) => WORDS.mergedCells(whole.length, n));
     }
 }
 

@@ -11,6 +11,8 @@ import { DownIcon, OnIcon, PinIcon, WarningIcon } from '../ui/icons.js';
 import { statusOf } from './node-mark.js';
 import { Name } from './name-view.js';
 import { fullName } from './node-names.js';
+import { lastValue } from '../outputs/output-text.js';
+import { pictureOf } from '../outputs/mime.js';
 import { ROW } from './geometry.js';
 import { Thumb } from './thumbnails.js';
 
@@ -86,6 +88,7 @@ export class GraphRow extends Component {
         const said = this.#status();
         const mayClose = node.children.length > 0 && !this.props.isFiltered;
         const isNamed = Boolean(state?.label) || node.from < 0;
+        const value = printedBy(node);
         return html`
             <span class="what" data-label=${isNamed ? '' : null}>
                 ${
@@ -95,6 +98,7 @@ export class GraphRow extends Component {
                           ? ROW_WORDS.brief(node.member)
                           : titleOf(row)
                 }</span>
+            ${value && html`<span class="printed">${value}</span>`}
             ${
                 mayClose &&
                 html`<button class="twist" tabindex="-1" data-closed=${row.closed ? '' : null}
@@ -184,9 +188,11 @@ export class GraphRow extends Component {
               )
             : '';
         const status = this.#status();
+        const value = printedBy(row.node);
         return [
             state?.exec_count ? GRAPH_WORDS.cell(state.exec_count) : '',
             titleOf(row),
+            value && GRAPH_WORDS.value(value),
             isBest(row.node.member) && ROW_WORDS.best,
             row.closed > 0 && GRAPH_WORDS.closedLong(row.closed),
             state?.partial && !isPlain(state) && WORDS.nodeStatus.partial,
@@ -203,6 +209,12 @@ export class GraphRow extends Component {
             .join(', ');
     }
 }
+
+/**
+ * The last line that a state's cell has printed, or its value; '' if the row shows its picture.
+ * @param {import('./nodes.js').Node} node
+ */
+const printedBy = ({ state, run }) => (state && run && !pictureOf(run.outputs) ? lastValue(run) : '');
 
 /** @param {import('../sweep/sweeps.js').Member | null} member */
 const isBest = (member) => member?.row === member?.sweep.tally.best && member?.rung === 0;

@@ -17,8 +17,9 @@ export const GRAPH_WORDS = Object.freeze({
     openBelow: 'Show everything below',
     resize: 'Width of the graph',
     // Search
-    search: 'Search code, variables and labels',
-    searchHint: 'Also finds var:df, label:best, failed, running',
+    search: 'Search code, outputs and labels',
+    value: (/** @type {string} */ value) => `output: ${value}`,
+    searchHint: 'Also finds variables, and var:df, label:best, failed, running',
     found: (/** @type {number} */ at, /** @type {number} */ of) => `${at} of ${of}`,
     foundNone: 'None',
     foundSaid: (/** @type {number} */ n) =>

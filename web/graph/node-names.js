@@ -1,8 +1,8 @@
 // @ts-check
-// Names graph nodes that have no label. The name is the first line of the code. If siblings begin
-// with the same code, the name is the part that differs. Pure.
+// Names graph nodes that have no label. The name is a line of the code; see code-name.js. If
+// siblings begin with the same code, the name is the part that differs. Pure.
 
-import { firstLine } from '../text/format.js';
+import { codeName } from './code-name.js';
 
 /** The names of siblings omit shared leading characters if there are more than this number. */
 const ALIKE = 12;
@@ -25,13 +25,14 @@ const COMPARED = 24;
 /** Names nodes one by one. Adding a node may change the names of its siblings. */
 export class Names {
     constructor() {
-        /** Groups of siblings whose code begins with the same word. @type {Map<string, Named[]>} */
+        /** Groups of siblings whose names begin with the same word. @type {Map<string, Named[]>} */
         this.alike = new Map();
     }
 
     /** @param {Named} node */
     add(node) {
-        node.name = firstLine(node.run?.code ?? '');
+        const code = node.run?.code ?? '';
+        node.name = codeName(code);
         node.lead = '';
         if (!node.run) return;
         const key = `${node.from}\n${node.name.match(/^\W*\w{0,12}/)?.[0]}`;
@@ -42,7 +43,7 @@ export class Names {
             group.push(node);
             const told = differences(group.map(({ run }) => run?.code ?? ''));
             group.forEach((one, i) => {
-                one.name = told[i]?.name || firstLine(one.run?.code ?? '');
+                one.name = told[i]?.name || codeName(one.run?.code ?? '');
                 one.lead = told[i]?.lead ?? '';
             });
         } else {

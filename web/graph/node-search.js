@@ -1,7 +1,8 @@
 // @ts-check
-// The search of the graph. A word matches code, labels and variables. `var:NAME` matches only
-// variables, `label:TEXT` only labels, and `failed` and `running` only the status. Pure.
+// The search of the graph. A word matches code, labels, variables and outputs. `var:NAME` matches
+// only variables, `label:TEXT` only labels, and `failed` and `running` only the status. Pure.
 
+import { searchedText } from '../outputs/output-text.js';
 import { hasEnded } from '../shell/protocol.js';
 
 /** @typedef {import('./nodes.js').Node} Node */
@@ -35,7 +36,8 @@ export function termsOf(query) {
 
 /**
  * The nodes that match a query, newest first. Nodes whose cell added or changed the searched
- * variable come before all other nodes, so the first hit is the last change of the variable.
+ * variable come before all other nodes, so the first hit is the last change of the variable. Those
+ * in which only the outputs match come last.
  * @param {Node[]} nodes
  * @param {string} query
  * @returns {Hit[]}
@@ -47,13 +49,16 @@ export function search(nodes, query) {
     const changing = [];
     /** @type {Hit[]} */
     const other = [];
+    /** @type {Hit[]} */
+    const showing = [];
     for (let at = nodes.length - 1; at >= 0; at -= 1) {
         const node = nodes[at];
-        if (!node || !terms.every((term) => matches(node, term))) continue;
+        const rest = terms.filter((term) => !node || !matches(node, term));
+        if (!node || !rest.every((term) => shows(node, term))) continue;
         const changes = changed(node, terms);
-        (changes === null ? other : changing).push({ at, changes });
+        (rest.length ? showing : changes === null ? other : changing).push({ at, changes });
     }
-    return [...changing, ...other];
+    return [...changing, ...other, ...showing];
 }
 
 /** @param {Node} node @param {Term} term */
@@ -71,6 +76,10 @@ function matches(node, { kind, text }) {
     if (sweep) return `${node.name}\n${sweep.code}`.toLowerCase().includes(wanted);
     return label.includes(wanted) || codeOf(node).includes(wanted) || namesIn(node).includes(text);
 }
+
+/** Whether the outputs of a node contain a word. @param {Node} node @param {Term} term */
+const shows = ({ run, sweep }, { kind, text }) =>
+    kind === 'any' && run !== null && !sweep && searchedText(run).includes(text.toLowerCase());
 
 /**
  * The searched variable that a node's cell added or changed; null if there is none.

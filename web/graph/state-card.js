@@ -5,6 +5,7 @@
 
 import { partialText, residencyParts } from '../checkpoints/residency.js';
 import { ago, duration } from '../text/format.js';
+import { lastValue } from '../outputs/output-text.js';
 import { addressOf, pictureOf } from '../outputs/mime.js';
 import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
@@ -108,6 +109,7 @@ export class StateCard extends Component {
         const own = state ? context.page.model.newWarnings(state) : [];
         const above = (state?.warnings.length ?? 0) - own.length;
         const picture = run && pictureOf(run.outputs);
+        const value = run ? lastValue(run) : '';
         const done = availableActions(shortActionsOf(context, row.node));
         return html`
             <div class="node-card" role="dialog" aria-label=${GRAPH_WORDS.about(name)}
@@ -141,6 +143,7 @@ export class StateCard extends Component {
                             ? code(run?.code ?? sweep?.code ?? '')
                             : html`<p class="soft">${GRAPH_WORDS.noCode}</p>`
                     }
+                    ${value && html`<p class="node-value">${value}</p>`}
                     ${
                         run?.error &&
                         html`<p class="bad">
