@@ -628,6 +628,8 @@ test('a branch is kept and those beside it are deleted as one, by menu, key or p
     const found = async (word) => {
         await page.keyboard.press('Control+Shift+p');
         await page.keyboard.type(word);
+        // Before the palette is open, it has not got the keys.
+        await becomes(() => page.getByRole('combobox').inputValue(), word);
         const all = await page.locator('dialog [role="option"]').allTextContents();
         await page.keyboard.press('Escape');
         return all;
