@@ -477,6 +477,25 @@ test('text cells move past texts and past code, up to a draft at the end, and ea
     assert.deepEqual([back, sources(page), places()[2]], ['c.0', [], 'end']);
 });
 
+test('undo skips a step of which nothing can be undone any more, but going back to a step stops there', () => {
+    for (const { left, remaining } of [
+        { left: undefined, remaining: ['typed since'] },
+        { left: 1, remaining: ['typed since', 'old'] },
+    ]) {
+        const { page, edits, operations } = open();
+        const add = (source) =>
+            edits.history.record(() => operations.insertAtEnd(cell(page, 'c'), { kind: 'code', source }), {
+                said: 'added',
+            });
+        add('old');
+        const key = add('new');
+        page.type(cell(page, key), 'typed since');
+        edits.undo(left);
+        assert.deepEqual(sources(page), remaining);
+        assert.equal(edits.history.done.length, left ?? 0);
+    }
+});
+
 test('texts that are dragged become texts of the state at whose cell they are dropped, or drafts', () => {
     const { page, edits, operations } = open({
         drafts: [draft('d', 'c'), draft('note', 'c', 'note', 'markdown')],

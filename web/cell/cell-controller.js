@@ -141,7 +141,7 @@ export class CellController {
     /** @param {boolean} replaces */
     find(replaces) {
         withPart('finder', this.page, ({ Finder }) => {
-            this.finder ??= new Finder(this, this.edits);
+            this.finder ??= new Finder(this);
             this.finder.open(replaces);
         });
     }

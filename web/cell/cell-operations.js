@@ -386,9 +386,11 @@ export function partsOf(text, at) {
     });
 }
 
-/** The cells without attempts and the empty one. @param {Cell[]} cells */
-export const wholeCells = (cells) =>
-    cells.filter((cell) => cell.kind !== 'attempt' && !(cell.kind === 'draft' && cell.isFresh));
+/** Whether a cell is neither an attempt nor the empty one at the end. @param {Cell} cell */
+export const isWhole = (cell) => cell.kind !== 'attempt' && !(cell.kind === 'draft' && cell.isFresh);
+
+/** @param {Cell[]} cells */
+export const wholeCells = (cells) => cells.filter(isWhole);
 
 /** The text of merged cells. @param {string[]} sources */
 export const joined = (sources) => sources.filter((source) => source.trim()).join('\n\n');
@@ -411,7 +413,7 @@ export function movedBy(cells, moved, step) {
         cells.findIndex(({ key }) => key === cell?.key),
     );
     const beside = cells[step === 1 ? (last ?? 0) + 1 : (first ?? 0) - 1];
-    if (!beside || wholeCells([beside]).length === 0) return null;
+    if (!beside || !isWhole(beside)) return null;
     const others = without(cells, moved);
     const at = others.findIndex(({ key }) => key === beside.key) + (step === 1 ? 1 : 0);
     return others.toSpliced(at, 0, ...moved);
@@ -461,7 +463,7 @@ const piecesOf = (model, state) => [
 ];
 
 /** A string that identifies the kind and text of a piece. @param {Piece} piece */
-const pieceKey = ({ kind, source }) => `${kind} ${source}`;
+export const pieceKey = ({ kind, source }) => `${kind} ${source}`;
 
 /**
  * Whether the text of a cell may change now. The text of a cell that ran may not change while a

@@ -12,6 +12,7 @@ import { WORDS } from '../shell/words.js';
 import { BranchTabs } from './branch-tabs.js';
 import { Crash } from './crash.js';
 import { cellName, editorName } from './cell-name.js';
+import { isWhole } from './cell-operations.js';
 import { cellElement } from './focus.js';
 import { foldedCode } from './folds.js';
 import { Editor } from '../editor/editor.js';
@@ -177,7 +178,7 @@ export class Cell extends Component {
         const isOpen = run !== undefined && !hasEnded(run.status);
         const status = cell.isAsked ? 'queued' : (run?.status ?? 'new');
         const asText = isText(cell) && !isEditing && textOf(cell).trim() !== '';
-        const isMovable = mayRun && cell.kind !== 'attempt' && !(cell.kind === 'draft' && cell.isFresh);
+        const isMovable = mayRun && isWhole(cell);
         const isEditable = mayType && cell.kind !== 'attempt' && !(cell.kind === 'ran' && isOpen);
         return html`
             <article class="cell" tabindex="0" aria-label=${cellName(cell)}

@@ -21,6 +21,7 @@ import { WORDS as WHOLE } from '../shell/words.js';
 /** @typedef {import('./cell.js').Cell} CellView */
 /** @typedef {import('../notebook/cell-list.js').Cell} CellData */
 /** @typedef {import('../notebook/cell-list.js').TextCell} TextCell */
+/** @typedef {import('./undo-history.js').Step} Step */
 
 export class EditCommands {
     /**
@@ -183,24 +184,20 @@ export class EditCommands {
     /** Deletes the selected cells. @param {CellView} view */
     removeSelected(view) {
         const cells = this.selected.with(view).map((one) => one.props.cell);
-        const drafts = this.operations.movable(cells);
-        const texts = cells.filter((cell) => cell.kind === 'text');
-        const ran = cells.filter((cell) => cell.kind === 'ran');
-        const out = [...drafts, ...texts, ...ran];
+        const out = wholeCells(cells);
         if (!out.length) return;
         const all = this.page.cells();
         const gone = new Set(out.map((cell) => cell.key));
         const at = all.findIndex((cell) => cell.key === cells.at(-1)?.key);
         const next =
             all.slice(at).find((cell) => !gone.has(cell.key)) ?? all.findLast((cell) => !gone.has(cell.key));
-        if (ran.length) {
+        if (out.some(({ kind }) => kind === 'ran')) {
             this.rewrite(view, without(all, out), next?.key, (n) => WORDS.leftOut(out.length, n));
             return;
         }
-        this.#delete(
-            drafts.map(({ draft }) => draft),
-            texts,
-        );
+        const texts = out.filter((cell) => cell.kind === 'text');
+        const drafts = this.operations.movable(out).map(({ draft }) => draft);
+        this.#delete(drafts, texts);
         if (next) this.focus.go({ key: keyAfter(next, texts), asCell: true });
     }
 
@@ -298,26 +295,31 @@ export class EditCommands {
 
     /**
      * Undoes steps, the newest first, and focuses what the last one restored.
-     * @param {number} [left] the number of steps that are not undone
+     * @param {number} [left] the number of steps that are not undone; without it, the newest step
+     *   that can be undone is
      */
-    undo(left = this.history.done.length - 1) {
-        let step = null;
-        while (this.history.done.length > Math.max(left, 0)) step = this.history.undo() ?? step;
-        this.#show(step, WORDS.undone);
+    undo(left) {
+        const { history } = this;
+        this.#show(
+            revertTo(left, history.done, () => history.undo()),
+            WORDS.undone,
+        );
     }
 
     /**
      * Makes steps again, beginning with the one that was undone last.
      * @param {number} [left] the number of steps that stay undone
      */
-    redo(left = this.history.undone.length - 1) {
-        let step = null;
-        while (this.history.undone.length > Math.max(left, 0)) step = this.history.redo() ?? step;
-        this.#show(step, WORDS.redone);
+    redo(left) {
+        const { history } = this;
+        this.#show(
+            revertTo(left, history.undone, () => history.redo()),
+            WORDS.redone,
+        );
     }
 
     /**
-     * @param {import('./undo-history.js').Step | null} step
+     * @param {Step | null} step
      * @param {(said: string) => string} said
      */
     #show(step, said) {
@@ -485,9 +487,7 @@ export class EditCommands {
      * @param {1 | -1} step
      */
     #moveRan(view, chosen, step) {
-        const moved = chosen.filter(
-            (cell) => cell.kind !== 'attempt' && !('isFresh' in cell && cell.isFresh),
-        );
+        const moved = wholeCells(chosen);
         const wanted = moved.length ? movedBy(this.page.cells(), moved, step) : null;
         if (wanted) this.rewrite(view, wanted, view.props.cell.key, (n) => WORDS.movedCells(moved.length, n));
     }
@@ -603,6 +603,21 @@ export class EditCommands {
         );
         this.rewrite(view, wanted, view.props.cell.key, (n) => WORDS.mergedCells(whole.length, n));
     }
+}
+
+/**
+ * Reverts the newest steps.
+ * @param {number | undefined} left the number of steps that stay; none: stops at the first step
+ *   that could be reverted
+ * @param {readonly Step[]} steps becomes shorter with each step
+ * @param {() => Step | null} revert
+ * @returns {Step | null} the last step that was reverted
+ */
+function revertTo(left, steps, revert) {
+    /** @type {Step | null} */
+    let last = null;
+    while (steps.length > (left ?? 0) && (left !== undefined || !last)) last = revert() ?? last;
+    return last;
 }
 
 /** A text as a heading. @param {string} text @param {number} level */

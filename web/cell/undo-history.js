@@ -3,6 +3,7 @@
 // data: the difference that it made to the drafts, texts and edits of the page. So it survives a
 // reload, and an undo is a step like any other, which can be undone too. Pure.
 
+import { pieceKey } from './cell-operations.js';
 import { newId } from '../text/format.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 
@@ -127,9 +128,9 @@ export class UndoHistory {
     }
 
     /**
-     * Undoes the newest step that can be undone.
-     * @returns {Step | null} the step, with the key that its cell now has; null if nothing was
-     *   undone
+     * Undoes the newest step.
+     * @returns {Step | null} the step, with the key that its cell now has; null if nothing of it
+     *   can be undone any more
      */
     undo() {
         return this.#revert(this.done, this.undone);
@@ -155,7 +156,7 @@ export class UndoHistory {
         if (ids && !step.deleted && !isEmpty(back))
             to.push({ ...back, said: step.said, at: step.at, key: shown.key });
         this.#keep();
-        return ids ? shown : this.#revert(from, to);
+        return ids ? shown : null;
     }
 
     /**
@@ -198,7 +199,7 @@ function difference(before, after) {
     const ids = [...new Set([...before.drafts.keys(), ...after.drafts.keys()])];
     const drafts = ids.flatMap((id) => {
         const [was, now] = [before.drafts.get(id) ?? null, after.drafts.get(id) ?? null];
-        const isSame = was && now && textOf(was) === textOf(now);
+        const isSame = was && now && pieceKey(was.draft) === pieceKey(now.draft);
         return isSame ? [] : [{ id, was, now }];
     });
     const prose = [...before.prose].flatMap(([state, was]) => {
@@ -212,9 +213,6 @@ function difference(before, after) {
     });
     return { drafts, prose, edits, stood: before.here === after.here ? null : [before.here, after.here] };
 }
-
-/** @param {Placed} placed */
-const textOf = ({ draft: { kind, source } }) => `${kind} ${source}`;
 
 /**
  * Takes a step back, except where something has changed since: then the newer text stays.
@@ -234,7 +232,7 @@ function takeBack(page, { drafts, moved, prose, edits, stood, deleted }) {
     isDone ||= ids.size > 0;
     for (const { id, was, now } of drafts) {
         const draft = page.drafts.get(id);
-        if (!now || !draft || textOf({ draft, after: null }) !== textOf(now)) continue;
+        if (!now || !draft || pieceKey(draft) !== pieceKey(now.draft)) continue;
         if (!was) page.drafts.remove(id);
         else page.drafts.put({ ...draft, kind: was.draft.kind, source: was.draft.source });
         page.drafts.flush(id);

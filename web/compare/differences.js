@@ -6,7 +6,7 @@ import { difference, grouped, numberOf, shortly } from '../text/number.js';
 import { diff, diffLines, itemAt, likeness } from '../text/diff.js';
 import { firstLine } from '../text/format.js';
 import { choose } from '../outputs/mime.js';
-import { Terminal } from '../text/terminal.js';
+import { plainLines } from '../text/terminal.js';
 import { isImport } from '../variables/variables.js';
 
 /** @typedef {import('../shell/model.js').Model} Model */
@@ -500,9 +500,7 @@ function outputText(run) {
         const shown =
             item.output_type === 'stream' ? { how: 'text', data: item.pieces.join('') } : choose(item.data);
         if (shown.how !== 'text') return null;
-        const terminal = new Terminal();
-        terminal.feed(shown.data);
-        lines.push(...terminal.lines.map((line) => line.map(({ text }) => text).join('')));
+        lines.push(...plainLines(shown.data));
         if (lines.at(-1) === '') lines.pop();
     }
     return lines;

@@ -18,13 +18,9 @@ import { CloseIcon, DownIcon, OnIcon, UpIcon, WholeWordIcon } from '../ui/icons.
 const LONGEST_SEED = 200;
 
 export class Finder {
-    /**
-     * @param {import('../cell/cell-controller.js').CellController} controller
-     * @param {import('../cell/edit-commands.js').EditCommands} editing
-     */
-    constructor(controller, editing) {
+    /** @param {import('../cell/cell-controller.js').CellController} controller */
+    constructor(controller) {
         this.controller = controller;
-        this.editing = editing;
         this.isOpen = false;
         this.replaces = false;
         this.query = { text: '', isCase: false, isWord: false, isRegex: false };
@@ -222,7 +218,7 @@ export class Finder {
         const { by, query } = this;
         const pattern = /** @type {RegExp} */ (this.pattern);
         const cells = this.controller.page.cells().filter(({ key }) => keys.includes(key));
-        this.editing.replaceTexts(
+        this.controller.edits.replaceTexts(
             cells.map((cell) => ({
                 key: cell.key,
                 text: replaceIn(textOf(cell), pattern, by, query.isRegex, only?.from),

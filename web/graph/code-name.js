@@ -1,5 +1,6 @@
 // @ts-check
-// The line of code by which people know a cell. Pure.
+// The line of code by which people know a cell. All cells of a notebook are named before the first
+// paint, so this reads the text, not a syntax tree. Pure.
 
 import { firstLine } from '../text/format.js';
 

@@ -1,9 +1,11 @@
 // @ts-check
 // What a run has shown, in a few words: for collapsed outputs and for screen readers. Pure.
 
+import { textOf } from './output-text.js';
 import { OUTPUT_WORDS } from './output-words.js';
 
 /** @typedef {import('../shell/model.js').Run} Run */
+/** @typedef {import('../shell/model.js').Item} Item */
 
 /** The longest text that `gist` repeats, in characters. */
 const SHORT = 80;
@@ -36,16 +38,13 @@ export function summary(run) {
 export function gist(run) {
     const [item, ...more] = run.outputs;
     if (!item) return OUTPUT_WORDS.silent;
-    const text = more.length === 0 ? textOf(item).trim() : '';
+    const text = more.length === 0 && isPlain(item) ? textOf(item).trim() : '';
     return text && text.length <= SHORT && !/[\n\r\x1b]/.test(text) ? text : summary(run);
 }
 
 /**
- * The text of a stream or a plain result; '' for all others.
- * @param {Run['outputs'][number]} item
+ * Whether an output is printed text, or a result without another representation.
+ * @param {Item} item
  */
-function textOf(item) {
-    if (item.output_type === 'stream') return item.pieces.join('');
-    if (item.output_type === 'error' || Object.keys(item.data).length !== 1) return '';
-    return String([item.data['text/plain'] ?? ''].flat().join(''));
-}
+const isPlain = (item) =>
+    item.output_type === 'stream' || (item.output_type !== 'error' && Object.keys(item.data).length === 1);

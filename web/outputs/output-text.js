@@ -2,7 +2,7 @@
 // The text of a run's outputs: its last line, for a row of the graph, and what a search reads.
 // Pure.
 
-import { Terminal } from '../text/terminal.js';
+import { plainLines } from '../text/terminal.js';
 
 /** @typedef {import('../shell/model.js').Run} Run */
 /** @typedef {import('../shell/model.js').Item} Item */
@@ -43,12 +43,13 @@ export function searchedText(run) {
     if (known?.rev === run.rev) return known.text;
     const all = run.outputs.map(textOf).join('\n');
     const text = all.length > 2 * SEARCHED ? `${all.slice(0, SEARCHED)}\n${all.slice(-SEARCHED)}` : all;
-    read.set(run, { rev: run.rev, text: text.toLowerCase() });
-    return read.get(run)?.text ?? '';
+    const lowered = text.toLowerCase();
+    read.set(run, { rev: run.rev, text: lowered });
+    return lowered;
 }
 
-/** @param {Item} item */
-function textOf(item) {
+/** The text that an output was printed as or is shown as. @param {Item} item */
+export function textOf(item) {
     if (item.output_type === 'stream') return item.pieces.join('');
     if (item.output_type === 'error') return `${item.ename}: ${item.evalue}`;
     return [item.data['text/plain'] ?? ''].flat().join('');
@@ -58,16 +59,8 @@ function textOf(item) {
 function lastLine(item) {
     if (!item || item.output_type === 'error' || (item.output_type === 'stream' && item.name === 'stderr'))
         return '';
-    const lines = linesOf(endOf(item)).map((line) => line.trim());
+    const lines = plainLines(endOf(item)).map((line) => line.trim());
     return lines.findLast(Boolean)?.slice(0, 120) ?? '';
-}
-
-/** The lines of a text as a terminal shows them. @param {string} text */
-function linesOf(text) {
-    if (!/[\r\b\x1b]/.test(text)) return text.split('\n');
-    const terminal = new Terminal();
-    terminal.feed(text);
-    return terminal.lines.map((pieces) => pieces.map((piece) => piece.text).join(''));
 }
 
 /** @param {Exclude<Item, {output_type: 'error'}>} item */

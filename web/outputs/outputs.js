@@ -4,7 +4,7 @@
 import { Component, html } from '../vendor/preact.js';
 import { choose, imageAddress, imageSize, modelOf } from './mime.js';
 import { bytes } from '../text/format.js';
-import { Terminal } from '../text/terminal.js';
+import { plainLines } from '../text/terminal.js';
 import { LazyPart } from '../shell/lazy-parts.js';
 import { WORDS } from '../shell/words.js';
 import { OUTPUT_WORDS } from './output-words.js';
@@ -227,8 +227,4 @@ function shown({ how, mime, data }, item, id, run, page) {
 }
 
 /** The final text as a terminal would show it, for copying. @param {string} text */
-function plain(text) {
-    const terminal = new Terminal();
-    terminal.feed(text);
-    return terminal.lines.map((line) => line.map((piece) => piece.text).join('')).join('\n');
-}
+const plain = (text) => plainLines(text).join('\n');

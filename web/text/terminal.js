@@ -214,6 +214,16 @@ export class Terminal {
     }
 }
 
+/**
+ * The final lines of a text as a terminal would show them, without their style.
+ * @param {string} text
+ */
+export function plainLines(text) {
+    const terminal = new Terminal();
+    terminal.feed(text);
+    return terminal.lines.map((pieces) => pieces.map((piece) => piece.text).join(''));
+}
+
 /** @param {Piece[]} line @param {string} text @param {Style | null} style */
 function append(line, text, style) {
     const last = line.at(-1);
