@@ -142,7 +142,7 @@ const socket = new Socket(name, {
 addEventListener('popstate', () => page.goTo(address(), true));
 // At `pagehide` the socket may already be closed, so `beforeunload` sends, too.
 for (const going of ['beforeunload', 'pagehide'])
-    addEventListener(going, () => (page.drafts.flushAll(true), page.deletion.commit()));
+    addEventListener(going, () => (page.save(true), page.deletion.commit()));
 addEventListener('pagehide', () => socket.leave());
 trackKeyboardInset();
 keepCodeStyled();

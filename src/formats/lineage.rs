@@ -110,6 +110,7 @@ impl Document {
             }
             let (on, kind) = (StateId::root(), cell.kind);
             notebook.append_draft(Draft {
+                instead_of: None,
                 id,
                 on,
                 before: None,

@@ -138,6 +138,7 @@ fn a_line_is_what_the_page_shows_of_it_its_prose_its_cells_and_its_drafts() {
             received: Vec::new(),
             imported_cell: None,
             stale_run: None,
+            instead_of: None,
         });
     }
     for (draft, on) in [("d2", "b"), ("failed", "a")] {
@@ -834,6 +835,7 @@ fn all_cells_can_be_deleted_and_an_empty_notebook_can_be_filled() {
             received: Vec::new(),
             imported_cell: None,
             stale_run: None,
+            instead_of: None,
         });
     });
     let cell = "  {\n   \"cell_type\": \"code\",\n   \"execution_count\": null,\n   \"id\": \"first\",\n   \

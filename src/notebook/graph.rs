@@ -491,9 +491,12 @@ impl Notebook {
     }
 
     /// The drafts of the state `on` that are placed above the cell of its child `before`, from top
-    /// to bottom. If `before` is `None`, the drafts that come last in the lineage.
+    /// to bottom, without edits of cells that ran. If `before` is `None`, the drafts that come last in
+    /// the lineage.
     pub fn drafts_at(&self, on: &StateId, before: Option<&StateId>) -> Vec<Draft> {
-        let is_there = |draft: &&Draft| draft.on == *on && self.child_below(draft) == before;
+        let is_there = |draft: &&Draft| {
+            draft.on == *on && draft.instead_of.is_none() && self.child_below(draft) == before
+        };
         self.drafts.iter().filter(is_there).cloned().collect()
     }
 
@@ -501,7 +504,7 @@ impl Notebook {
     /// need a whole lineage use this function, because each call of `drafts_at` scans all drafts.
     pub fn drafts_by_place(&self) -> HashMap<(&StateId, Option<&StateId>), Vec<&Draft>> {
         let mut places: HashMap<_, Vec<&Draft>> = HashMap::new();
-        for draft in &self.drafts {
+        for draft in self.drafts.iter().filter(|draft| draft.instead_of.is_none()) {
             places.entry((&draft.on, self.child_below(draft))).or_default().push(draft);
         }
         places
@@ -511,6 +514,11 @@ impl Notebook {
     pub fn child_below<'a>(&self, draft: &'a Draft) -> Option<&'a StateId> {
         let is_child = |id: &&StateId| self.state(id).is_some_and(|s| s.parent.as_ref() == Some(&draft.on));
         draft.before.as_ref().filter(is_child)
+    }
+
+    /// The edit of a state's cell, if there is one.
+    pub fn edit_of(&self, state: &StateId) -> Option<&Draft> {
+        self.drafts.iter().find(|draft| draft.instead_of.as_ref() == Some(state))
     }
 
     /// Finds a draft by id.

@@ -916,6 +916,7 @@ mod tests {
             received: Vec::new(),
             imported_cell: None,
             stale_run: None,
+            instead_of: None,
         };
         Command::PutDraft { draft, after: None, in_place: false, base: None, update: None }
     }

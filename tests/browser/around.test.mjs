@@ -338,7 +338,8 @@ test('the header says what is saved; after a reload, typing and a deletion can b
     await becomes(saved, ['All changes saved']);
     await page.locator('.cell').first().locator('.cm-content').click();
     await page.keyboard.type('2');
-    await becomes(saved, ['1 edit in this tab']);
+    await becomes(saved, ['Saving…']);
+    await becomes(saved, ['All changes saved']);
     await page.locator('.cell[data-fresh] .editor').click();
     await page.keyboard.insertText('y = 2');
     await page.keyboard.press('Escape');

@@ -371,11 +371,14 @@ class Notebook {
             prose: [],
             ...KEPT,
         };
-        const at = this.drafts.findIndex((d) => d.id === run.draft);
+        const isEdit = (d) => d.instead_of === instead_of?.state && d.source === run.code;
+        if (instead_of) this.drafts = this.drafts.filter((d) => !isEdit(d));
+        const at = this.drafts.findIndex((d) => d.id === run.draft && !d.instead_of);
         const hungOn = this.drafts[at]?.on ?? parent;
         let moved = [];
         if (at >= 0) {
-            const beside = this.drafts.filter((d) => d.on === parent && d.before === this.drafts[at].before);
+            const { before } = this.drafts[at];
+            const beside = this.drafts.filter((d) => d.on === parent && d.before === before && !d.instead_of);
             const place = beside.indexOf(this.drafts[at]);
             moved = beside.slice(place + 1);
             let from = place;

@@ -273,6 +273,40 @@ test(
     },
 );
 
+test('two people edit a cell that ran; the edit is there after both have left, and goes with a run of the cell above', async () => {
+    const other = await guestBy('run');
+    for (const [i, code] of ['x = 1', 'y = x', 'print(y)'].entries()) {
+        await run(code);
+        await ran(i + 1);
+    }
+    await other.locator('.row').last().click();
+    await ran(3, other);
+    const code = (nth, on = page) => on.locator('.cell').nth(nth).locator('.cm-content');
+    const edited = (on = page) => texts('.cell[data-edited] .cm-content', on);
+    await code(1).click();
+    await page.keyboard.press('End');
+    await page.keyboard.type('  # one');
+    await becomes(() => edited(other), ['y = x  # one']);
+    await code(1, other).click();
+    await other.keyboard.press('Home');
+    await other.keyboard.type('z = ');
+    const both = ['z = y = x  # one'];
+    await becomes(edited, both);
+    await becomes(() => edited(other), both);
+    await other.close();
+    await page.close();
+    const again = await open(server.url);
+    await becomes(() => edited(again), both);
+    await again.locator('.cell').first().locator('.cm-content').click();
+    await again.keyboard.press('End');
+    await again.keyboard.type('0');
+    await again.keyboard.press('Control+Enter');
+    await becomes(
+        () => texts('.cell[data-kind="draft"]:not([data-fresh]) .source > .editor', again),
+        [both[0], 'print(y)'],
+    );
+});
+
 test('each person sees the other’s caret, with its colour and name', nightly(), async () => {
     await page.setViewportSize({ width: 916, height: 720 });
     const other = await guestBy('run', { viewport: { width: 916, height: 720 } });
@@ -681,7 +715,7 @@ test(
         // The dialog stays, for another restore, and so does the page.
         await list.getByText('Restored.').waitFor();
         await ran(1);
-        assert.equal((await rows()).length, 4);
+        await becomes(async () => (await rows()).length, 4);
         await list.getByRole('button', { name: /^Go to 2 states/ }).click();
         await list.waitFor({ state: 'detached' });
         await ran(3);

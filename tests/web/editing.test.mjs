@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { CodeAssist, stateBehind } from '../../web/editor/code-assist.js';
 import { placeTexts } from '../../web/cell/drop-cells.js';
 import { isRestOfLine, movedBy, partsOf, without } from '../../web/cell/cell-operations.js';
+import { textOf } from '../../web/notebook/cell-list.js';
 import { Model } from '../../web/shell/model.js';
 import { Page } from '../../web/notebook/page.js';
 import { editsOf } from './edits.mjs';
@@ -380,7 +381,7 @@ test('many cells are changed in one step, and its Undo keeps what was typed sinc
         { key: 'a.0', text: 'X' },
     ]);
     assert.equal(count, 3);
-    assert.equal(page.edits.get('a').text, 'changed');
+    assert.equal(textOf(cell(page, 'a')), 'changed');
     assert.deepEqual(
         sent.filter((one) => one.do === 'put_prose').map((one) => one.prose),
         [['X']],
@@ -388,7 +389,7 @@ test('many cells are changed in one step, and its Undo keeps what was typed sinc
     page.type(cell(page, 'd1'), 'typed since');
     page.notice.act.act();
     assert.deepEqual(sources(page), ['typed since', 'd2']);
-    assert.equal(page.edits.has('a'), false);
+    assert.equal(cell(page, 'a').edit, undefined);
 });
 
 test('requests about code name the state that it would run against; below a run, the state that the run began from', () => {

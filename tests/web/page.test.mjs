@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cellName, editorName } from '../../web/cell/cell-name.js';
-import { runOf } from '../../web/notebook/cell-list.js';
+import { runOf, textOf } from '../../web/notebook/cell-list.js';
 import { CellOperations } from '../../web/cell/cell-operations.js';
 import { editsOf } from './edits.mjs';
 import { Model } from '../../web/shell/model.js';
@@ -114,6 +114,9 @@ function succeed(page, { exec_id, draft: id = null }, on, name, moved = []) {
     page.onEvent({ event: 'drafts_changed', on, removed: id === null ? [] : [id], put: [] });
     page.onEvent({ event: 'run_ended', exec_id, status: 'ok', error: null, duration_ms: 2, state: name });
 }
+
+/** The commands that run cells. */
+const runsIn = (sent) => sent.filter((command) => command.do === 'run');
 
 test('a draft shows the outputs of the run that it was made from, until it runs or they are cleared', () => {
     const { page, sent } = open({ drafts: [{ ...draft('d1', 'b'), stale_run: 'run-a' }, draft('d2', 'b')] });
@@ -378,11 +381,12 @@ test('a variant that runs already does not run again', () => {
 test('variants of a cell that ran replace it, each with the cells below as drafts', () => {
     const { page, sent } = open();
     runVariants(page, page.cells()[0], ['one', 'two']);
+    const runs = runsIn(sent);
     assert.deepEqual(
-        sent.map(({ code, on, instead_of }) => [code, on, instead_of]),
+        runs.map(({ code, on, instead_of }) => [code, on, instead_of]),
         ['two', 'one'].map((code) => [code, { state: 'initial' }, { state: 'a', tip: 'b' }]),
     );
-    assert.equal(sent[0].draft, sent[1].draft);
+    assert.equal(runs[0].draft, runs[1].draft);
 });
 
 test('a branch has the same colour after others were deleted and the page was loaded again', () => {
@@ -410,16 +414,17 @@ test('a variant that has run at the state is not run again', () => {
     succeed(page, sent[0], 'initial', 'two');
     assert.equal(page.here, 'b');
     runVariants(page, cell, ['three', code]);
-    assert.deepEqual(sent.map((command) => command.code).slice(1), ['three']);
+    const codes = () => runsIn(sent).map((command) => command.code);
+    assert.deepEqual(codes(), ['two', 'three']);
     runVariants(page, page.cells()[0], [code]);
-    assert.equal(sent.length, 2);
+    assert.equal(codes().length, 2);
     assert.match(page.notice.text, /^One variant has run here before and is not run again\.$/);
 });
 
 test('the end of variants is told, with what failed, and they can be compared', () => {
     const { page, sent } = open();
     runVariants(page, page.cells()[0], ['one', 'two', 'three']);
-    const [first, second, third] = sent;
+    const [first, second, third] = runsIn(sent);
     succeed(page, first, 'initial', 's1');
     page.onEvent({ event: 'run_added', run: run(second.exec_id, 'initial', { status: 'running' }) });
     const error = { ename: 'E', evalue: '', traceback: [] };
@@ -455,21 +460,31 @@ test('a changed cell runs at the position of its earlier version', () => {
     const [first] = page.cells();
     page.type(first, 'changed');
     page.ownRuns.run(page.cells()[0], 'changed');
-    assert.deepEqual(sent[0].on, { state: 'initial' });
-    assert.deepEqual(sent[0].instead_of, { state: 'a', tip: 'b' });
-    page.onEvent({ event: 'run_added', run: run(sent[0].exec_id, 'initial', { status: 'running' }) });
+    const [put, asked] = sent;
+    assert.deepEqual([put.do, put.draft.instead_of, put.draft.source], ['put_draft', 'a', 'changed']);
+    assert.deepEqual(asked.on, { state: 'initial' });
+    assert.deepEqual(asked.instead_of, { state: 'a', tip: 'b' });
+    page.onEvent(puts('initial', { ...put.draft, version: 1, received: [put.update] }));
+    page.onEvent({ event: 'run_added', run: run(asked.exec_id, 'initial', { status: 'running' }) });
     assert.equal(shown(page), '[a] [b] ?', 'the run is shown at the changed cell');
-    assert.equal(cellsOf(page)[0].shown.exec_id, sent[0].exec_id);
+    assert.equal(cellsOf(page)[0].shown.exec_id, asked.exec_id);
     assert.equal(cellsOf(page)[1].isOutdated, true);
-    succeed(page, sent[0], 'initial', 'a2', ['later']);
+    page.onEvent({ event: 'drafts_changed', on: 'initial', removed: [put.draft.id], put: [] });
+    succeed(page, asked, 'initial', 'a2', ['later']);
     assert.equal(shown(page), '[a2] later ?');
-    assert.equal(page.edits.size, 0);
+    page.goTo('b');
+    assert.deepEqual(
+        cellsOf(page).map(({ edit }) => edit),
+        [undefined, undefined, undefined],
+        'the earlier version has its own code again',
+    );
 });
 
 test('a cell below a running new version must wait, and the page says so; also if the new version failed', () => {
     const { page, sent } = open();
     page.ownRuns.run(page.cells()[0], 'changed');
-    const { exec_id } = sent[0];
+    const runs = () => runsIn(sent);
+    const { exec_id } = runs()[0];
     const told = () => {
         page.ownRuns.run(cellsOf(page)[1], 'b again');
         return page.notice.text;
@@ -480,10 +495,10 @@ test('a cell below a running new version must wait, and the page says so; also i
     page.onEvent({ event: 'run_ended', exec_id, status: 'error', error: null, duration_ms: 2, state: null });
     assert.equal(cellsOf(page)[1].isOutdated, true);
     assert.equal(told(), WORDS.failedAbove);
-    assert.equal(sent.length, 1);
-    page.setEdit(cellsOf(page)[0].state.id, null);
+    assert.equal(runs().length, 1);
+    page.revertEdit(cellsOf(page)[0].state);
     page.ownRuns.run(cellsOf(page)[1], 'b again');
-    assert.equal(sent.length, 2);
+    assert.equal(runs().length, 2);
 });
 
 test('typing into the empty cell creates a draft, and a new empty cell follows', () => {
@@ -534,9 +549,79 @@ test('typing during a run stays as an edit of the cell that ran', () => {
     const { page, sent } = open({ drafts: [draft('d', 'b', 'first')] });
     page.ownRuns.run(page.cells()[2], 'first');
     page.type(page.cells()[2], 'first and more');
-    succeed(page, { ...sent.find((one) => one.do === 'run') }, 'b', 'c');
+    succeed(page, runsIn(sent)[0], 'b', 'c');
+    assert.equal(textOf(cellsOf(page)[2]), 'first and more');
     page.drafts.flushAll();
-    assert.equal(cellsOf(page)[2].edit.text, 'first and more');
+    const { draft: edit, base } = sent.at(-1);
+    assert.deepEqual(edit.source, 'first and more', 'it was not on the server: it is sent as an edit');
+    assert.deepEqual([edit.on, edit.instead_of, base], ['b', 'c', 0]);
+});
+
+test('typing during a run that the server has stays in its draft, which becomes an edit', () => {
+    const { page, sent } = open({ drafts: [draft('d', 'b', 'first', 1)] });
+    page.ownRuns.run(page.cells()[2], 'first');
+    page.type(page.cells()[2], 'first, two');
+    page.drafts.flushAll();
+    const { exec_id } = runsIn(sent)[0];
+    page.onEvent({ event: 'run_added', run: run(exec_id, 'b', { status: 'running', draft: 'd' }) });
+    page.onEvent(puts('b', { ...draft('d', 'b', 'first, two', 2), received: [sent.at(-1).update] }));
+    page.type(page.cells()[2], 'first, two, three');
+    page.onEvent({ event: 'state_added', state: state('c', 'b', { exec_id }) });
+    page.onEvent(puts('b', { ...draft('d', 'b', 'first, two', 2), instead_of: 'c' }));
+    page.onEvent({ event: 'run_ended', exec_id, status: 'ok', error: null, duration_ms: 2, state: 'c' });
+    assert.equal(shown(page), '[a] [b] [c] ?');
+    assert.equal(textOf(cellsOf(page)[2]), 'first, two, three');
+    page.drafts.flushAll(true);
+    const last = sent.at(-1);
+    assert.deepEqual([last.draft.id, last.draft.source, last.base], ['d', 'first, two, three', 2]);
+    page.goTo('b');
+    assert.equal(shown(page), '[a] [b] ?', 'it is no cell of its own');
+});
+
+test('the code of a cell that ran is edited on the server, by all tabs', () => {
+    const { page, sent } = open();
+    const received = [];
+    const receive = (changes) => received.push(changes.toJSON());
+    page.onEditor('a', { receive, showCarets: () => {}, selection: null });
+    page.type(page.cells()[0], 'code of run-a!');
+    page.drafts.flushAll();
+    const { draft: mine } = sent[0];
+    assert.deepEqual([mine.on, mine.instead_of, mine.kind], ['initial', 'a', 'code']);
+    // Another tab was first: its typing is merged as a change of the code that ran.
+    const theirs = { ...mine, source: '# theirs\ncode of run-a', version: 1 };
+    page.onEvent(puts('initial', theirs));
+    assert.equal(textOf(cellsOf(page)[0]), '# theirs\ncode of run-a!');
+    assert.equal(received.length, 1, 'the editor of the cell gets their change');
+    assert.equal(page.model.waitingAt('initial'), 0);
+
+    const other = open({ drafts: [theirs, draft('d', 'b')] }).page;
+    assert.equal(shown(other), '[a] [b] d ?');
+    assert.equal(textOf(cellsOf(other)[0]), '# theirs\ncode of run-a');
+    const { operations, history } = editsOf(other);
+    history.record(() => other.type(cellsOf(other)[0], 'code of run-a'), { said: 'reverted' });
+    assert.equal(cellsOf(other)[0].edit, undefined, 'its own code ends the edit');
+    history.undo();
+    assert.equal(textOf(cellsOf(other)[0]), '# theirs\ncode of run-a');
+    operations.restart();
+    const [first] = other.drafts.on('initial');
+    assert.equal(first?.source, '# theirs\ncode of run-a', 'a restart takes the edit along');
+});
+
+test('typing into a text above a cell is saved while the user is in its cell', () => {
+    const { page, sent } = open();
+    Object.assign(page.model.states.get('b'), { prose: ['was'] });
+    const text = () => cellsOf(page).find(({ kind }) => kind === 'text');
+    page.type(text(), 'typed');
+    assert.equal(saveStatus(page, 0)?.text, 'Saving…');
+    assert.deepEqual(sent, []);
+    page.save();
+    assert.deepEqual(sent, [{ do: 'put_prose', state: 'b', prose: ['typed'] }]);
+    page.save();
+    page.saveText(text());
+    assert.equal(sent.length, 1, 'once');
+    page.type(text(), ' ');
+    page.save();
+    assert.equal(sent.length, 1, 'an emptied text is not saved: leaving its cell deletes the cell');
 });
 
 test('beside a cell are all branches from the state above; a version keeps the key of its cell', () => {
@@ -875,7 +960,7 @@ test('all drafts above a cell run, and nothing below', () => {
     );
 });
 
-test('the page says whether all changes are on disk, and where edits are that are not', async () => {
+test('the page says whether all changes are on disk', async () => {
     const { page, answers } = open({ drafts: [draft('d', 'b', 'x')] });
     const status = (now = 0) => saveStatus(page, now);
     const said = () => status()?.text ?? null;
@@ -893,11 +978,12 @@ test('the page says whether all changes are on disk, and where edits are that ar
     page.host.isSaving = undefined;
 
     page.type(page.cells()[0], 'edited');
-    assert.equal(said(), '1 edit in this tab');
-    page.ownRuns.run(page.cells()[0], 'edited');
-    const { run: exec_id } = page.edits.get('a');
-    page.onEvent({ event: 'run_added', run: run(exec_id, 'initial', { status: 'running', code: 'edited' }) });
-    assert.equal(said(), 'All changes saved', 'the run has the code');
+    assert.equal(said(), 'Saving…', 'typing into a cell that ran');
+    page.drafts.flushAll();
+    page.onEvent(puts('initial', { ...draft('edit-a', 'initial', 'edited', 1), instead_of: 'a' }));
+    answers.at(-1)({ kind: 'done' });
+    await settle();
+    assert.equal(said(), 'All changes saved');
     page.onEvent({ event: 'state_added', state: state('c', 'b', { exec_id: null }) });
     assert.equal(said(), 'Saving…', 'a state that is not on disk');
     page.onEvent({ event: 'state_saved', state: 'c' });
@@ -1244,7 +1330,7 @@ test('states can be pinned, saved, trusted and forked anyway', async () => {
 });
 
 test('after a restart of the server the page keeps its state, its cells and all typing', async () => {
-    const { page, sent, tab } = open({ states: ['a', 'b', 'c'], drafts: [draft('d', 'b')], address: 'b' });
+    const { page, sent } = open({ states: ['a', 'b', 'c'], drafts: [draft('d', 'b')], address: 'b' });
     page.type(page.cells()[2], 'typed and not sent');
     page.type(page.cells()[0], 'changed');
     const fresh = page.cells().at(-1);
@@ -1272,12 +1358,11 @@ test('after a restart of the server the page keeps its state, its cells and all 
     );
     assert.deepEqual(sources(page), ['typed and not sent', 'new']);
     assert.equal(cellsOf(page)[0].edit.text, 'changed');
-    assert.deepEqual(tab.get('edits'), [['a', { text: 'changed', run: null }]]);
     assert.equal(page.notice, null);
     page.drafts.flushAll();
     assert.deepEqual(
         sent.map((one) => one.draft.source),
-        ['typed and not sent', 'new'],
+        ['typed and not sent', 'changed', 'new'],
     );
 });
 
@@ -1352,7 +1437,7 @@ test('a cell shows its requested run as waiting until the server reports the run
     assert.equal(cell('d').isAsked, false, 'the run is reported now');
     page.ownRuns.run(cell('a'), 'changed');
     assert.equal(cell('a').isAsked, true, 'also for a cell that ran');
-    const again = page.edits.get('a').run;
+    const again = page.newVersions.get('a');
     page.onEvent({
         event: 'run_added',
         run: run(again, 'initial', { status: 'running', code: 'changed' }),

@@ -282,7 +282,8 @@ test('the page opens and goes on beside the rows of sweeps', () => {
     const look = {
         here: base,
         attempt: /** @type {string | null} */ (null),
-        edits: new Map(),
+        newVersions: new Map(),
+        editOf: () => undefined,
         freshId: 'fresh',
         mayType: false,
         openedDrafts: new Set(),

@@ -158,9 +158,15 @@ export class Cell extends Component {
         this.props.controller.page.onEditor(this.props.cell.key, editor);
     }
 
+    /** The id of the draft whose text the cell shows, if any. */
+    get #draft() {
+        const { cell, controller } = this.props;
+        return cell.kind === 'ran' ? (controller.page.drafts.editOf(cell.state)?.id ?? null) : cell.key;
+    }
+
     #onLeave() {
         const { cell, controller } = this.props;
-        if (cell.kind === 'draft') controller.page.drafts.flush(cell.draft.id);
+        controller.page.drafts.flush(this.#draft ?? '');
         if (cell.kind === 'text') controller.edits.saveText(cell);
         if (isText(cell) && this.text.trim()) this.setState({ isEditing: false });
     }
@@ -233,7 +239,7 @@ export class Cell extends Component {
                                 onType=${(/** @type {string} */ text, /** @type {Typed} */ typed) =>
                                     this.#onType(text, typed)}
                                 onCaret=${(/** @type {boolean} */ isHere) =>
-                                    this.props.controller.page.presence.onCaret(isHere ? cell.key : null)}
+                                    this.props.controller.page.presence.onCaret(isHere ? this.#draft : null)}
                                 held=${(/** @type {Editor | null} */ editor) => this.#hold(editor)} />`
                         }
                         ${

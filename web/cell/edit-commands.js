@@ -364,7 +364,7 @@ export class EditCommands {
      * @param {Extract<CellData, {kind: 'ran'}>} cell
      */
     revert(cell) {
-        this.history.record(() => this.page.setEdit(cell.state.id, null), {
+        this.history.record(() => this.page.revertEdit(cell.state), {
             said: WORDS.reverted,
             key: cell.key,
         });

@@ -130,7 +130,7 @@ export class RunCommands {
     andRest(view) {
         this.run(view, 'stay');
         const { cell } = view.props;
-        this.restAfter = cell.kind === 'ran' ? (this.page.edits.get(cell.state.id)?.run ?? null) : null;
+        this.restAfter = cell.kind === 'ran' ? (this.page.newVersions.get(cell.state.id) ?? null) : null;
     }
 
     /** The number of drafts that the page offers to run again; see `isRestOfLine`. */

@@ -1,7 +1,7 @@
 // @ts-check
 // The steps by which a person has changed the notebook, and how to undo and redo them. A step is
-// data: the difference that it made to the drafts, texts and edits of the page. So it survives a
-// reload, and an undo is a step like any other, which can be undone too. Pure.
+// data: the difference that it made to the drafts and texts of the page. So it survives a reload,
+// and an undo is a step like any other, which can be undone too. Pure.
 
 import { pieceKey } from './cell-operations.js';
 import { newId } from '../text/format.js';
@@ -26,12 +26,11 @@ import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
  *   the one that was above it
  * @property {{state: string, was: string[], now: string[]}[]} prose the texts above the code of
  *   states
- * @property {{state: string, was: string | null, now: string | null}[]} edits the changed code of
- *   cells that ran
  * @property {[string, string] | null} stood where the page was, if it went elsewhere
  * @property {string | null} deleted the state or failed attempt that was deleted first
  */
 
+/** @typedef {import('../notebook/page.js').Page} Page */
 /** What a step can change. @typedef {ReturnType<typeof shownOn>} Shown */
 
 /** The maximum number of steps, and of characters that the tab keeps of them. */
@@ -174,18 +173,17 @@ export class UndoHistory {
 /** @param {string} said @param {string} key @returns {Step} */
 const nothing = (said, key) => ({
     ...{ said, key, at: 0, stood: null, deleted: null },
-    ...{ drafts: [], moved: [], prose: [], edits: [] },
+    ...{ drafts: [], moved: [], prose: [] },
 });
 
 /** Whether there is nothing to undo. @param {Step} step */
-const isEmpty = ({ drafts, moved, prose, edits, stood, deleted }) =>
-    !stood && !deleted && [drafts, moved, prose, edits].every((all) => all.length === 0);
+const isEmpty = ({ drafts, moved, prose, stood, deleted }) =>
+    !stood && !deleted && [drafts, moved, prose].every((all) => all.length === 0);
 
 /** @param {import('../notebook/page.js').Page} page */
 const shownOn = (page) => ({
     drafts: page.drafts.placed(),
     prose: new Map([...page.model.states.values()].map(({ id, prose }) => [id, prose])),
-    edits: new Map([...page.edits].map(([state, { text }]) => [state, text])),
     here: page.here,
 });
 
@@ -193,7 +191,7 @@ const shownOn = (page) => ({
  * What of a step can be read off the page.
  * @param {Shown} before
  * @param {Shown} after
- * @returns {Pick<Step, 'drafts' | 'prose' | 'edits' | 'stood'>}
+ * @returns {Pick<Step, 'drafts' | 'prose' | 'stood'>}
  */
 function difference(before, after) {
     const ids = [...new Set([...before.drafts.keys(), ...after.drafts.keys()])];
@@ -206,12 +204,7 @@ function difference(before, after) {
         const now = after.prose.get(state) ?? [];
         return now === was || isSame(now, was) ? [] : [{ state, was, now }];
     });
-    const states = [...new Set([...before.edits.keys(), ...after.edits.keys()])];
-    const edits = states.flatMap((state) => {
-        const [was, now] = [before.edits.get(state) ?? null, after.edits.get(state) ?? null];
-        return was === now ? [] : [{ state, was, now }];
-    });
-    return { drafts, prose, edits, stood: before.here === after.here ? null : [before.here, after.here] };
+    return { drafts, prose, stood: before.here === after.here ? null : [before.here, after.here] };
 }
 
 /**
@@ -221,7 +214,7 @@ function difference(before, after) {
  * @returns {Map<string | null, string> | null} the new ids of restored drafts by the old ones; null
  *   if there is nothing left to take back
  */
-function takeBack(page, { drafts, moved, prose, edits, stood, deleted }) {
+function takeBack(page, { drafts, moved, prose, stood, deleted }) {
     const { model } = page;
     const isAsLeft = prose.every(({ state, now }) => isSame(model.states.get(state)?.prose, now));
     // A text that came from elsewhere and was changed since would stand twice.
@@ -253,11 +246,6 @@ function takeBack(page, { drafts, moved, prose, edits, stood, deleted }) {
         else for (const { text } of lost) page.drafts.add(markdown(page.here, text), null);
         isDone = true;
     }
-    for (const { state, was, now } of edits) {
-        if ((page.edits.get(state)?.text ?? null) !== now) continue;
-        page.setEdit(state, was);
-        isDone = true;
-    }
     if (stood && model.states.has(stood[0]) && page.here !== stood[0]) {
         page.goTo(stood[0]);
         isDone = true;
@@ -276,6 +264,7 @@ function putBack(page, drafts) {
     for (const { id, was, now } of drafts) {
         if (!was || now) continue;
         const { draft, after } = was;
+        if (draft.instead_of && !isUnedited(page, draft.instead_of)) continue;
         const on = page.model.states.has(draft.on) ? draft.on : page.here;
         const added = { ...draft, id: newId(), on };
         ids.set(id, page.drafts.add(added, ids.get(after) ?? after));
@@ -283,6 +272,12 @@ function putBack(page, drafts) {
     }
     return ids;
 }
+
+/** Whether a cell that ran shows the code that ran. @param {Page} page @param {string} id */
+const isUnedited = ({ model, drafts }, id) => {
+    const state = model.states.get(id);
+    return state !== undefined && !drafts.editOf(state);
+};
 
 /** @param {string} on @param {string} source @returns {Draft} */
 const markdown = (on, source) => ({ id: newId(), on, kind: 'markdown', source });

@@ -108,7 +108,7 @@ function running(controller) {
                 isQuiet: true,
                 when: (at) => {
                     const cell = at.view?.props.cell;
-                    return ran(at) && cell?.kind === 'ran' && page.edits.get(cell.state.id)?.run === null;
+                    return ran(at) && cell?.kind === 'ran' && cell.edit?.run === null;
                 },
             },
         ),

@@ -10,8 +10,8 @@ import { hasEnded } from '../shell/protocol.js';
 /** @typedef {import('../shell/protocol.js').State} State */
 /** @typedef {import('../shell/protocol.js').Draft} Draft */
 /**
- * @typedef {{text: string, run: string | null}} Edit The edited code of a cell that ran, and the
- *   run of that code, if any.
+ * @typedef {{text: string, run: string | null}} Edit The code of a new version of a cell that ran,
+ *   and its run, if any.
  */
 
 /**
@@ -45,7 +45,9 @@ import { hasEnded } from '../shell/protocol.js';
  * @typedef {object} Look The position of the page.
  * @property {string} here the current state
  * @property {string | null} attempt the run shown below it
- * @property {Map<string, Edit>} edits by state
+ * @property {Map<string, string>} newVersions the runs of new versions of cells, by the state of
+ *   the earlier version
+ * @property {(state: State) => Draft | undefined} editOf the changed code of a state's cell
  * @property {Map<string, {was: string, text: string}>} [textEdits] text cells that are being typed
  *   into, by key; `was`: the text before
  * @property {string} freshId the id of the empty cell's future draft
@@ -77,7 +79,7 @@ export function cellsOf(model, look) {
     };
     const line = model.lineage(look.here);
     const drafts = look.draftsOn(look.here, null).filter((draft) => !look.otherBranches.has(draft.id));
-    const runs = new Set([...look.edits.values()].map((edit) => edit.run));
+    const runs = new Set(look.newVersions.values());
     /** @type {Cell[]} */
     const cells = [];
     const without = [...model.runs.values()].filter((run) => isBranch(run));
@@ -146,8 +148,7 @@ const textCells = ({ textEdits, colourOf }, state, isOutdated) =>
  */
 function ranCell(model, look, state, isOutdated, without) {
     const run = model.runOf(state);
-    const known = look.edits.get(state.id);
-    const edit = known && look.pendingDeletion.has(known.run ?? '') ? { ...known, run: null } : known;
+    const edit = newVersionOf(look, state, run);
     const shown = (edit?.run ? model.runs.get(edit.run) : undefined) ?? run;
     // Requested to run again, but not confirmed by the server.
     const isAsked = edit?.run != null && !model.runs.has(edit.run);
@@ -169,6 +170,19 @@ function ranCell(model, look, state, isOutdated, without) {
         progress,
         colour: look.colourOf(state.id),
     };
+}
+
+/**
+ * @param {Look} look
+ * @param {State} state
+ * @param {Run | undefined} own the run of the state's cell
+ * @returns {Edit | undefined}
+ */
+function newVersionOf({ newVersions, editOf, pendingDeletion }, state, own) {
+    const run = newVersions.get(state.id) ?? null;
+    const shown = pendingDeletion.has(run ?? '') ? null : run;
+    const edit = editOf(state);
+    return edit || shown ? { text: edit?.source ?? own?.code ?? '', run: shown } : undefined;
 }
 
 /**

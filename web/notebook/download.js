@@ -28,7 +28,7 @@ export const downloadsOf = (page) => [
 /** @param {import('./page.js').Page} page @param {() => string} address of the file */
 async function download(page, address) {
     // The file must contain the current drafts.
-    page.drafts.flushAll();
+    page.save();
     const until = Date.now() + PATIENCE;
     while (page.drafts.local.size && Date.now() < until) await new Promise((done) => setTimeout(done, 20));
     const link = document.createElement('a');

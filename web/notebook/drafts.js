@@ -78,13 +78,24 @@ export class Drafts {
 
     /**
      * The drafts at one position, in order, as this page shows them: above the cell of the child
-     * `before` of a state, or at the end of the state's lineage.
+     * `before` of a state, or at the end of the state's lineage. Without edits of cells that ran.
      * @param {string} state
      * @param {string | null} [before]
      * @returns {Draft[]}
      */
     on(state, before = null) {
-        return this.#allOn(state).filter((draft) => this.model.childBelow(draft) === before);
+        const isThere = (/** @type {Draft} */ draft) =>
+            !draft.instead_of && this.model.childBelow(draft) === before;
+        return this.#allOn(state).filter(isThere);
+    }
+
+    /**
+     * The changed code of a state's cell, if it was changed.
+     * @param {import('../shell/protocol.js').State} state
+     * @returns {Draft | undefined}
+     */
+    editOf({ id, parent }) {
+        return this.#allOn(parent ?? '').find(({ instead_of }) => instead_of === id);
     }
 
     /** @param {string} state @returns {Draft[]} */
@@ -119,7 +130,7 @@ export class Drafts {
             for (const draft of this.#allOn(state)) {
                 const before = this.model.childBelow(draft);
                 found.set(draft.id, { draft: { ...draft }, after: last.get(before) ?? null });
-                last.set(before, draft.id);
+                if (!draft.instead_of) last.set(before, draft.id);
             }
         }
         return found;
@@ -220,7 +231,7 @@ export class Drafts {
         const { id } = draft;
         const text = new SharedText(
             known ? (known.version ?? 0) : NEW,
-            known?.source ?? '',
+            known?.source ?? this.#firstText(draft),
             this.ends.get(id),
         );
         const { kind } = known ?? draft;
@@ -240,6 +251,15 @@ export class Drafts {
         };
         this.local.set(id, local);
         return local;
+    }
+
+    /**
+     * The text from which the first version of a draft is made: for an edit, the code that ran.
+     * @param {Draft} draft
+     */
+    #firstText({ instead_of }) {
+        const state = this.model.states.get(instead_of ?? '');
+        return (state && this.model.runOf(state)?.code) ?? '';
     }
 
     /** Schedules sending the current text of a draft. @param {Local} local */
@@ -354,7 +374,7 @@ export class Drafts {
 
     /** The server no longer has the draft: creates it again. @param {Local} local */
     #makeAgain(local) {
-        local.text.restart(NEW, '');
+        local.text.restart(NEW, this.#firstText(local.draft));
         [local.sent, local.arrived] = [[], 0];
         local.unsent = true;
     }
@@ -386,9 +406,11 @@ export class Drafts {
     applyServerDrafts({ removed, put }) {
         for (const id of removed) {
             this.gone.delete(id);
-            // All typing was in the deleted draft, so nothing is left to send.
             const local = this.local.get(id);
-            if (local?.text.isSettled && local.text.version !== NEW) this.forget(id);
+            if (!local || local.text.version === NEW) continue;
+            // All typing was in the deleted draft, so nothing is left to send.
+            if (local.text.isSettled) this.forget(id);
+            else if (this.model.stateMadeFrom(id)) this.#orphan(local);
         }
         for (const placed of put) {
             const local = this.local.get(placed.draft.id);
@@ -528,7 +550,8 @@ export class Drafts {
      */
     follow(from, to, isAsked) {
         for (const [id, local] of this.local) {
-            if (local.draft.on !== from || this.model.draft(id) || isAsked(id)) continue;
+            const { draft } = local;
+            if (draft.on !== from || draft.instead_of || this.model.draft(id) || isAsked(id)) continue;
             Object.assign(local.draft, { on: to, before: null });
             local.unsent = true;
             this.flush(id);

@@ -8,6 +8,7 @@ import {
     runnableFrom,
     runToWaitFor,
     stateUnder,
+    textOf,
     unsuccessful,
 } from './cell-list.js';
 import { COMPARE_COMMAND_WORDS, MOST_STATES } from '../compare/compare-command-words.js';
@@ -122,7 +123,7 @@ export class OwnRuns {
         this.#announceEnd(id, state);
         const parent = state && this.page.model.states.get(state)?.parent;
         if (state && this.page.model.states.has(state)) {
-            for (const [edited, edit] of this.page.edits) if (edit.run === id) this.page.edits.delete(edited);
+            this.page.endNewVersion(id);
             if (this.page.here === stood || this.page.here === parent) {
                 if (parent) this.#takeDrafts(parent, state);
                 this.page.moveTo(state, null, true);
@@ -307,7 +308,11 @@ export class OwnRuns {
             return;
         }
         const exec_id = newId();
-        if (variants.isFollowed) this.page.edits.set(state.id, { text: code, run: exec_id });
+        if (variants.isFollowed) {
+            if (textOf(cell) !== code) this.page.edit(state, code);
+            this.page.newVersions.set(state.id, exec_id);
+        }
+        this.page.drafts.flushAll();
         this.page.saveTabState();
         const on = { state: state.parent ?? ROOT_STATE };
         const instead_of = { state: state.id, tip: this.page.here };
@@ -353,7 +358,7 @@ export class OwnRuns {
         this.#variants?.open.delete(command.exec_id);
         if (this.requested.get(command.draft ?? '') === command.exec_id)
             this.requested.delete(command.draft ?? '');
-        for (const edit of this.page.edits.values()) if (edit.run === command.exec_id) edit.run = null;
+        this.page.endNewVersion(command.exec_id);
         this.page.saveTabState();
         this.page.reportRefusal(reply);
     }

@@ -1,5 +1,5 @@
 // @ts-check
-// What this tab knows: its position in the graph, and edits of cells that ran.
+// What this tab knows: its position in the graph, and the runs that it shows in cells.
 //
 // Turns user actions into commands and reacts to events; knows no DOM. The model holds what the
 // server knows; the page holds what this tab shows.
@@ -12,11 +12,11 @@ import { Drafts } from './drafts.js';
 import { Prose } from './prose.js';
 import { Files } from '../files/files.js';
 import { CheckpointController } from '../checkpoints/checkpoint-controller.js';
-import { cellsOf } from './cell-list.js';
+import { cellId, cellsOf } from './cell-list.js';
 import { Following } from '../presence/following.js';
 import { others, Presence } from '../presence/presence.js';
 import { OwnRuns } from './own-runs.js';
-import { keepTypingDuringRun, keepOrphanedDraft } from './orphaned-edits.js';
+import { keepOrphanedDraft } from './orphaned-edits.js';
 import { ROOT_STATE } from '../shell/protocol.js';
 import { newId } from '../text/format.js';
 import { RunAnnouncements } from './run-announcements.js';
@@ -93,10 +93,15 @@ export class Page {
         this.freshId = newId();
         /** Drafts of this tab between cells that ran: shown even if empty. @type {Set<string>} */
         this.openedDrafts = new Set();
-        /** @type {Map<string, import('./cell-list.js').Edit>} */
-        this.edits = new Map(host.recall('edits') ?? []);
         /**
-         * Typing into text cells above cells that ran, until the user leaves the cell; by key.
+         * The runs of new versions of cells that ran, by the state of the earlier version: they
+         * wait, run, or have failed. The cell shows such a run in place of its own.
+         * @type {Map<string, string>}
+         */
+        this.newVersions = new Map(host.recall('versions') ?? []);
+        /**
+         * Typing into text cells above cells that ran, until the user leaves the cell; by key. `was`:
+         * the text that the notebook has.
          * @type {Map<string, {was: string, text: string}>}
          */
         this.textEdits = new Map(host.recall('texts') ?? []);
@@ -134,10 +139,10 @@ export class Page {
          * @type {Map<string, DraftEditor>}
          */
         this.draftEditors = new Map();
-        this.prose = new Prose(this);
+        this.prose = new Prose(this, time);
         this.drafts = new Drafts(model, host.send, {
             ...time,
-            received: (id, changes, before) => this.draftEditors.get(id)?.receive(changes, before),
+            received: (id, changes, before) => this.editorOf(id)?.receive(changes, before),
             requestPaint: host.requestPaint,
             refused,
             orphaned: (draft) => keepOrphanedDraft(this, draft),
@@ -175,11 +180,12 @@ export class Page {
 
     /** The cells shown. @returns {Cell[]} */
     cells() {
-        const { here, attempt, edits, freshId } = this;
+        const { here, attempt, freshId } = this;
         return cellsOf(this.model, {
             here,
             attempt,
-            edits,
+            newVersions: this.newVersions,
+            editOf: (state) => this.drafts.editOf(state),
             textEdits: this.textEdits,
             freshId,
             requestedRuns: this.ownRuns.requested,
@@ -235,10 +241,7 @@ export class Page {
     /** @param {Event} event */
     #apply(event) {
         const refuge = event.event === 'removed' ? this.#refuge(event.states) : null;
-        if (event.event === 'state_added') {
-            this.ownRuns.onStateAdded(event.state);
-            keepTypingDuringRun(this, event.state);
-        }
+        if (event.event === 'state_added') this.ownRuns.onStateAdded(event.state);
         if (event.event === 'drafts_changed') this.drafts.applyServerDrafts(event);
         if (event.event === 'state_changed') this.variables.onStateChanged(event.state);
         this.model.fold(this.prose.inEvent(event));
@@ -249,8 +252,7 @@ export class Page {
             this.ownRuns.onRunEnded(event.exec_id, event.state);
             this.files.onRunEnded();
         }
-        if (event.event === 'removed')
-            for (const edit of this.edits.values()) if (event.runs.includes(edit.run ?? '')) edit.run = null;
+        if (event.event === 'removed') for (const run of event.runs) this.endNewVersion(run);
         if (event.event === 'removed') {
             this.branches.isKept = true;
             this.saveTabState();
@@ -411,11 +413,11 @@ export class Page {
      */
     type(cell, text, typed) {
         if (cell.kind === 'ran') {
-            const run = cell.edit?.run ?? null;
-            this.setEdit(cell.state.id, text === cell.run?.code && !run ? null : text, run);
+            this.edit(cell.state, text, typed);
         } else if (cell.kind === 'text') {
             const was = cell.state.prose[cell.index] ?? '';
             this.textEdits.set(cell.key, { was, text });
+            this.prose.saveSoon();
             this.saveTabState();
             this.host.requestPaint();
         } else if (cell.kind === 'draft') {
@@ -432,22 +434,33 @@ export class Page {
 
     /**
      * An editor was created or destroyed.
-     * @param {string} draft
+     * @param {string} key of its cell
      * @param {DraftEditor | null} editor
      */
-    onEditor(draft, editor) {
-        if (!editor) this.draftEditors.delete(draft);
+    onEditor(key, editor) {
+        if (!editor) this.draftEditors.delete(key);
         else {
-            this.draftEditors.set(draft, editor);
-            editor.showCarets(this.#carets().filter((one) => one.draft === draft));
+            this.draftEditors.set(key, editor);
+            this.showCarets();
         }
+    }
+
+    /** The editor that shows a draft. @param {string} id @returns {DraftEditor | undefined} */
+    editorOf(id) {
+        return this.draftEditors.get(this.#editorKey(id));
+    }
+
+    /** The key of the cell that shows a draft. @param {string} id */
+    #editorKey(id) {
+        const edited = this.model.states.get(this.drafts.get(id)?.instead_of ?? '');
+        return edited ? cellId(this.model, edited) : id;
     }
 
     /** Shows the carets of other people in the editors. */
     showCarets() {
         const carets = this.#carets();
-        for (const [draft, editor] of this.draftEditors)
-            editor.showCarets(carets.filter((one) => one.draft === draft));
+        for (const [key, editor] of this.draftEditors)
+            editor.showCarets(carets.filter(({ draft }) => this.#editorKey(draft) === key));
     }
 
     /** The carets of others. @returns {RemoteCaret[]} */
@@ -460,16 +473,33 @@ export class Page {
     }
 
     /**
-     * Shows a text in place of the code of a cell that ran; null: its code.
-     * @param {string} state
-     * @param {string | null} text
-     * @param {string | null} [run] the run of the changed code, if it runs or has failed
+     * Changes the code of a cell that ran. Its own code ends the edit.
+     * @param {import('../shell/protocol.js').State} state
+     * @param {string} source
+     * @param {import('./drafts.js').Typed} [typed]
      */
-    setEdit(state, text, run = this.edits.get(state)?.run ?? null) {
-        if (text === null) this.edits.delete(state);
-        else this.edits.set(state, { text, run });
+    edit(state, source, typed) {
+        const known = this.drafts.editOf(state);
+        if (source !== this.model.runOf(state)?.code) {
+            const [on, instead_of] = [state.parent ?? ROOT_STATE, state.id];
+            // Two tabs that begin to edit the same cell make the same draft.
+            /** @type {import('../shell/protocol.js').Draft} */
+            const edit = known ?? { id: `edit-${instead_of}`, on, instead_of, kind: 'code', source };
+            this.drafts.put({ ...edit, source }, null, typed);
+        } else if (known) this.drafts.remove(known.id);
+    }
+
+    /** Shows the code that ran in place of the changed code. @param {import('../shell/protocol.js').State} state */
+    revertEdit(state) {
+        this.newVersions.delete(state.id);
+        this.edit(state, this.model.runOf(state)?.code ?? '');
         this.saveTabState();
         this.host.requestPaint();
+    }
+
+    /** A new version of a cell is not shown any more. @param {string} exec_id its run */
+    endNewVersion(exec_id) {
+        for (const [state, run] of this.newVersions) if (run === exec_id) this.newVersions.delete(state);
     }
 
     /** @param {string} code @returns {string} */
@@ -503,6 +533,15 @@ export class Page {
         if (edit.text !== edit.was) this.setText(cell, edit.text);
     }
 
+    /**
+     * Sends all typing.
+     * @param {boolean} [isLast] the page may be closing: sends even if messages are in flight
+     */
+    save(isLast = false) {
+        this.drafts.flushAll(isLast);
+        this.prose.saveTyped();
+    }
+
     // The graph
 
     /** The name of a state, or of a run without one; see branches.js. @param {string} id */
@@ -527,7 +566,7 @@ export class Page {
         const reply = await this.host.send({ do: 'reset' });
         this.reportRefusal(reply);
         if (reply.kind === 'refused') return false;
-        for (const map of [this.edits, this.textEdits, this.ownRuns]) map.clear();
+        for (const map of [this.newVersions, this.textEdits, this.ownRuns]) map.clear();
         this.saveTabState();
         return true;
     }
@@ -558,7 +597,7 @@ export class Page {
 
     /** Stores the state of this tab, so that a reload keeps it. */
     saveTabState() {
-        this.host.remember('edits', [...this.edits]);
+        this.host.remember('versions', [...this.newVersions]);
         this.host.remember('texts', [...this.textEdits]);
         this.host.remember('mine', this.ownRuns.kept);
         this.host.remember('branchColours', this.branches.kept);

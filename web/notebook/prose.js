@@ -4,10 +4,21 @@
 
 /** @typedef {import('./page.js').Page} Page */
 
+/** The delay before typing into a text above a cell is saved, in milliseconds. */
+const WAIT_MS = 1000;
+
 export class Prose {
-    /** @param {Page} page */
-    constructor(page) {
+    /** @type {unknown} */
+    #timer = null;
+
+    /**
+     * @param {Page} page
+     * @param {{setTimer: (what: () => void, ms: number) => unknown,
+     *   clearTimer: (timer: any) => void}} time
+     */
+    constructor(page, time) {
         this.page = page;
+        this.time = time;
         /**
          * By the state's id, its newest change that the server has not answered: the texts, the
          * server's texts before it, and those that the server has sent since, if any.
@@ -41,6 +52,32 @@ export class Prose {
         page.reportRefusal(reply);
     }
 
+    /** Saves what is being typed, after a while. */
+    saveSoon() {
+        this.#timer ??= this.time.setTimer(() => this.saveTyped(), WAIT_MS);
+    }
+
+    /** Saves what is being typed. */
+    saveTyped() {
+        const { model, textEdits } = this.page;
+        this.time.clearTimer(this.#timer);
+        this.#timer = null;
+        for (const [key, edit] of textEdits) {
+            const at = key.lastIndexOf('.');
+            const [id, index] = [key.slice(0, at), Number(key.slice(at + 1))];
+            const prose = model.states.get(id)?.prose ?? [];
+            if (!isUnsaved(edit) || index >= prose.length) continue;
+            edit.was = edit.text;
+            void this.set(id, prose.with(index, edit.text));
+        }
+        this.page.saveTabState();
+    }
+
+    /** Whether typing is not sent yet. */
+    get isBehind() {
+        return [...this.page.textEdits.values()].some(isUnsaved);
+    }
+
     /**
      * Called before an event is applied. Returns the event with the texts that are to show.
      * @param {import('../shell/protocol.js').Event} event
@@ -63,3 +100,10 @@ export class Prose {
         }
     }
 }
+
+/**
+ * Whether a text that is being typed must be saved. An empty one needs no saving: it is deleted
+ * when the user leaves its cell.
+ * @param {{was: string, text: string}} edit
+ */
+const isUnsaved = ({ was, text }) => text !== was && text.trim() !== '';

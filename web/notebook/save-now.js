@@ -7,7 +7,7 @@ import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 
 /** @param {import('./page.js').Page} page */
 export function saveNow(page) {
-    page.drafts.flushAll();
+    page.save();
     const state = page.model.states.get(page.here);
     if (page.mayRun && state && state.parent !== null && isInMemory(state)) page.checkpoints.save(state.id);
     else page.notify(WORDS.saved, false);

@@ -1,17 +1,16 @@
 // @ts-check
 // Whether all changes are on disk, as far as this tab knows. Pure.
 //
-// The server answers a change after it is on disk, and reports each state that is on disk. Edits of
-// cells that ran are on the server only after they run; until then this tab keeps them.
+// The server answers a change after it is on disk, and reports each state that is on disk.
 
 import { isInMemory } from '../checkpoints/residency.js';
 import { SAVE_WORDS as WORDS } from './save-words.js';
 
 /**
- * @typedef {{state: 'saved' | 'saving' | 'tab' | 'failing' | 'unpushed' | 'held', text: string,
+ * @typedef {{state: 'saved' | 'saving' | 'failing' | 'unpushed' | 'held', text: string,
  *   hint: string, until?: number}} SaveStatus
  *   `until`: when the text or the hint is no longer true although nothing has happened;
- *   `tab`: only this tab has some edits; `unpushed`: the store off the machine does not answer;
+ *   `unpushed`: the store off the machine does not answer;
  *   `held`: another server writes the notebook, so it is read-only here
  */
 
@@ -27,7 +26,7 @@ const AGAIN_MS = 10_000;
  *   this browser may not change anything
  */
 export function saveStatus(page, now) {
-    const { model, drafts, host } = page;
+    const { model, drafts, prose, host } = page;
     const { offsite } = model;
     if (!page.isLoaded || page.connection !== 'open' || page.ownScope === 'view') return null;
     if (offsite?.phase === 'held')
@@ -38,10 +37,8 @@ export function saveStatus(page, now) {
         };
     if (model.trouble)
         return { state: 'failing', text: WORDS.failing, hint: WORDS.failingHint(model.trouble.why) };
-    if (drafts.isSaving || host.isSaving?.() || model.unsaved.size > 0)
+    if (drafts.isSaving || prose.isBehind || host.isSaving?.() || model.unsaved.size > 0)
         return { state: 'saving', text: WORDS.saving, hint: WORDS.savingHint };
-    const local = localEdits(page);
-    if (local > 0) return { state: 'tab', text: WORDS.inTab(local), hint: WORDS.inTabHint(local) };
     const waiting = [...model.states.values()].filter(
         (state) => state.parent !== null && isInMemory(state) && state.checkpoint === null,
     );
@@ -71,13 +68,4 @@ export function saveStatus(page, now) {
 /** A time as the user's clock shows it. @param {number | null} ms */
 function timeOf(ms) {
     return new Date(ms ?? 0).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
-}
-
-/** The number of cells with edits that only this tab has. @param {import('./page.js').Page} page */
-function localEdits({ model, edits, textEdits }) {
-    const isNew = (/** @type {{run: string | null, text: string}} */ { run, text }) =>
-        run === null || model.runs.get(run)?.code !== text;
-    const ofCells = [...edits].filter(([state, edit]) => model.states.has(state) && isNew(edit));
-    const ofTexts = [...textEdits.values()].filter(({ was, text }) => was !== text);
-    return ofCells.length + ofTexts.length;
 }

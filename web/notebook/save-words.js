@@ -3,9 +3,6 @@
 
 import { duration } from '../text/format.js';
 
-/** @param {number} n */
-const edits = (n) => (n === 1 ? '1 edit' : `${n} edits`);
-
 export const SAVE_WORDS = Object.freeze({
     saved: 'All changes saved',
     savedHint: (/** @type {number} */ states, /** @type {number} */ ms) =>
@@ -18,10 +15,6 @@ export const SAVE_WORDS = Object.freeze({
         `Saved · ${states === 1 ? 'one state' : `${states} states`} only in memory`,
     saving: 'Saving…',
     savingHint: 'The last changes are not on disk yet.',
-    inTab: (/** @type {number} */ n) => `${edits(n)} in this tab`,
-    inTabHint: (/** @type {number} */ n) =>
-        `${edits(n)} of ${n === 1 ? 'a cell that ran is' : 'cells that ran are'} kept in this tab, also ` +
-        'after a reload. Code is saved when you run it, text when you leave its cell.',
     memoryHint: (/** @type {string} */ own, /** @type {string} */ used, /** @type {string} */ total) =>
         `Memory of this notebook, with all its states: ${own}. The computer uses ${used} of ${total}.`,
     memoryScarce: (/** @type {string} */ own, /** @type {string} */ used, /** @type {string} */ total) =>

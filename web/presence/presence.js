@@ -101,8 +101,8 @@ export class Presence {
 
     /** @returns {import('../shell/protocol.js').Caret | null} */
     get caret() {
-        const { drafts, draftEditors } = this.page;
-        const selection = this.caretDraft === null ? null : draftEditors.get(this.caretDraft)?.selection;
+        const { drafts } = this.page;
+        const selection = this.caretDraft === null ? null : this.page.editorOf(this.caretDraft)?.selection;
         return this.caretDraft !== null && selection
             ? drafts.confirmedCaret(this.caretDraft, selection)
             : null;

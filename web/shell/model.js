@@ -266,6 +266,7 @@ export class Model {
             (draft) =>
                 draft.kind === 'code' &&
                 draft.source.trim() &&
+                !draft.instead_of &&
                 this.childBelow(draft) === null &&
                 !isOpen(this.runs.get(this.runOfDraft.get(draft.id) ?? '')),
         ).length;
@@ -274,6 +275,18 @@ export class Model {
     /** A draft by id. @param {string} id @returns {Draft | undefined} */
     draft(id) {
         return this.draftsOn(this.stateOfDraft.get(id) ?? '').find((draft) => draft.id === id);
+    }
+
+    /**
+     * The state that a draft has become: of its newest run.
+     * @param {string} id
+     * @returns {State | undefined}
+     */
+    stateMadeFrom(id) {
+        const run = this.runOfDraft.get(id);
+        return run === undefined
+            ? undefined
+            : [...this.states.values()].findLast(({ exec_id }) => exec_id === run);
     }
 
     /** The children of a state, in creation order. @param {string} state @returns {State[]} */

@@ -196,6 +196,7 @@ export type Draft = {
     id: DraftId;
     on: StateId;
     before?: StateId | null;
+    instead_of?: StateId | null;
     kind: DraftKind;
     source: string;
     version: number;
@@ -208,6 +209,7 @@ export type DraftInput = {
     id: DraftId;
     on: StateId;
     before?: StateId | null;
+    instead_of?: StateId | null;
     kind: DraftKind;
     source: string;
     version?: number;

@@ -168,11 +168,13 @@ impl Notebook {
             let to = if run.deleted_at.is_none() { &mut self.runs } else { &mut self.trash.runs };
             to.insert(id, run);
         }
+        let mut drafts = std::mem::take(&mut self.drafts);
         let is_living = |draft: &Draft| {
             self.states.get(&draft.on).is_some_and(|state| state.residency != Residency::Deleted)
         };
-        let (living, deleted): (Vec<Draft>, Vec<Draft>) =
-            std::mem::take(&mut self.drafts).into_iter().partition(is_living);
+        // The cells of some edits may have been deleted for good.
+        drafts.retain(|draft| draft.instead_of.as_ref().is_none_or(|state| self.was_state(state)));
+        let (living, deleted): (Vec<Draft>, Vec<Draft>) = drafts.into_iter().partition(is_living);
         self.drafts = living;
         self.trash.drafts = deleted.into_iter().filter(|draft| self.was_state(&draft.on)).collect();
     }

@@ -47,6 +47,18 @@ pub(super) fn put_draft(
     }
     if let Some(known) = &known {
         draft.imported_cell = known.imported_cell;
+        draft.instead_of.clone_from(&known.instead_of);
+    }
+    if let Some(edited) = draft.instead_of.clone() {
+        let parent = core.notebook.state(&edited).and_then(|state| state.parent.clone());
+        match (&known, parent) {
+            (Some(known), _) => draft.on.clone_from(&known.on),
+            (None, Some(parent)) => draft.on = parent,
+            // The cell is gone: the text becomes a cell of its own.
+            (None, None) => draft.instead_of = None,
+        }
+        draft.before = None;
+        draft.kind = DraftKind::Code;
     }
     let stale = known.as_ref().map_or(draft.stale_run.as_ref(), |known| known.stale_run.as_ref());
     let is_stale =
@@ -153,24 +165,42 @@ pub(super) fn delete_draft(core: &mut Core, id: &DraftId) -> Reply {
     }
 }
 
-/// Moves the drafts around a draft that became a state. The Markdown drafts directly before it
+/// Moves the drafts around a draft that became a state. What was typed into the draft since the run
+/// of its version `requested` becomes an edit of the state's cell. The Markdown drafts directly before it
 /// become the state's prose. Earlier drafts stay above the state's cell, and later drafts move
 /// below the new state. Drafts that run on the parent are branches of their own, and stay.
 ///
 /// Only the newest run of a draft takes the draft with it. Other runs of the draft are variants of
 /// the cell: their states get copies of the prose and of the later drafts.
-pub(super) fn move_drafts(core: &mut Core, exec_id: &ExecId, parent: &StateId, state: &StateId) {
-    let Some(id) = core.notebook.run(exec_id).and_then(|r| r.draft.clone()) else { return };
+pub(super) fn move_drafts(
+    core: &mut Core,
+    exec_id: &ExecId,
+    requested: Option<u64>,
+    parent: &StateId,
+    state: &StateId,
+) {
+    let Some(run) = core.notebook.run(exec_id) else { return };
+    let (Some(id), code) = (run.draft.clone(), run.code.clone()) else { return };
     let newest = core.notebook.runs().rev().find(|run| run.draft.as_ref() == Some(&id));
     let is_newest = newest.is_some_and(|run| run.exec_id == *exec_id);
-    let Some(draft) = core.notebook.draft(&id).cloned() else { return };
+    let Some(draft) = core.notebook.draft(&id).filter(|draft| draft.instead_of.is_none()).cloned() else {
+        return;
+    };
     let drafts = core.notebook.drafts_at(&draft.on, core.notebook.child_below(&draft));
     if !is_newest {
         return copy_drafts(core, &drafts, &draft, parent, state);
     }
-    let on = draft.on;
+    let on = draft.on.clone();
     core.notebook.remove_draft(&id);
-    let mut removed = vec![id.clone()];
+    let mut removed = Vec::new();
+    if draft.source == code || requested == Some(draft.version) {
+        removed.push(id.clone());
+    } else {
+        let instead_of = Some(state.clone());
+        let edit = Draft { on: parent.clone(), before: None, instead_of, stale_run: None, ..draft };
+        core.notebook.place_draft(edit, None);
+        publish_put_drafts(core, parent.clone(), [id.clone()]);
+    }
     if on == *parent
         && let Some(at) = drafts.iter().position(|d| d.id == id)
     {
@@ -223,7 +253,7 @@ fn copy_drafts(core: &mut Core, drafts: &[Draft], draft: &Draft, parent: &StateI
 /// cell has already taken their draft.
 pub(super) fn version_with_draft(core: &Core, exec_id: &ExecId, parent: &StateId) -> Option<LineageRange> {
     let id = core.notebook.run(exec_id)?.draft.as_ref()?;
-    if core.notebook.draft(id).is_some() {
+    if core.notebook.draft(id).is_some_and(|draft| draft.instead_of.is_none()) {
         return None;
     }
     let runs_draft = |run: &ExecId| core.notebook.run(run).is_some_and(|run| run.draft.as_ref() == Some(id));
@@ -231,6 +261,23 @@ pub(super) fn version_with_draft(core: &Core, exec_id: &ExecId, parent: &StateId
         |other: &&State| other.exec_id.as_ref().is_some_and(|run| run != exec_id && runs_draft(run));
     let version = core.notebook.children(parent).find(is_version)?.id.clone();
     Some(LineageRange { state: version.clone(), tip: version })
+}
+
+/// Removes the edit of a cell after its code has run as a new version of the cell.
+pub(super) fn remove_edit(core: &mut Core, exec_id: &ExecId, edited: &StateId) {
+    let Some(code) = core.notebook.run(exec_id).map(|run| &run.code) else { return };
+    let edit = core.notebook.edit_of(edited).filter(|edit| edit.source == *code);
+    if let Some(id) = edit.map(|edit| edit.id.clone()) {
+        delete_draft(core, &id);
+    }
+}
+
+/// Removes the edits of states that are gone for good.
+pub(super) fn remove_edits_of(core: &mut Core, gone: &[StateId]) {
+    let edits = gone.iter().filter_map(|state| core.notebook.edit_of(state));
+    for id in edits.map(|edit| edit.id.clone()).collect::<Vec<_>>() {
+        delete_draft(core, &id);
+    }
 }
 
 /// Whether a draft is empty and thus hidden by the page. Empty cells of an imported file stay: an
@@ -247,7 +294,7 @@ fn runs_on(core: &Core, draft: &Draft, state: &StateId) -> bool {
 
 /// Turns later cells into drafts below a new state, after a new version of a cell ran or a cell was
 /// inserted. A new version also gets copies of the old version's prose and of the drafts above its
-/// cell.
+/// cell. Edits of the later cells become the texts of their drafts.
 pub(super) fn replay_as_drafts(core: &mut Core, range: &LineageRange, state: &StateId) {
     let path: Vec<StateId> = core.notebook.lineage(&range.tip).iter().map(|s| s.id.clone()).collect();
     let Some(at) = path.iter().position(|id| *id == range.state) else { return };
@@ -267,7 +314,7 @@ pub(super) fn replay_as_drafts(core: &mut Core, range: &LineageRange, state: &St
         let Some(old) = core.notebook.state(&step[1]) else { continue };
         texts.extend(old.prose.iter().map(|text| NewDraft::text(text)));
         let run = old.exec_id.as_ref().and_then(|run| core.notebook.run(run));
-        texts.extend(run.map(NewDraft::cell_of));
+        texts.extend(run.map(|run| NewDraft::cell_of(run, core.notebook.edit_of(&old.id))));
     }
     texts.extend(texts_at(&range.tip, None).map(NewDraft::like));
     if parent != range.state {
@@ -306,10 +353,10 @@ impl NewDraft {
         }
     }
 
-    fn cell_of(run: &Run) -> Self {
+    fn cell_of(run: &Run, edit: Option<&Draft>) -> Self {
         Self {
             kind: DraftKind::Code,
-            source: run.code.clone(),
+            source: edit.map_or(&run.code, |edit| &edit.source).clone(),
             imported_cell: run.imported_cell,
             stale_run: Some(run.exec_id.clone()),
             copied: None,
@@ -337,6 +384,7 @@ fn add_drafts(core: &mut Core, on: &StateId, before: Option<&StateId>, texts: Ve
             id,
             on,
             before,
+            instead_of: None,
             kind,
             source,
             version: 1,
@@ -368,5 +416,8 @@ fn publish_put_drafts(core: &mut Core, on: StateId, drafts: impl IntoIterator<It
 }
 
 fn publish_removed_drafts(core: &mut Core, on: StateId, removed: Vec<DraftId>) {
+    if removed.is_empty() {
+        return;
+    }
     core.publish(Fact::DraftsChanged { on, removed, put: Vec::new() });
 }

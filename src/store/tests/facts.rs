@@ -224,6 +224,7 @@ impl Story {
             let draft = Draft {
                 id: id.clone(),
                 on: on.clone(),
+                instead_of: before.clone().filter(|_| self.dice.roll(4) == 0),
                 before,
                 kind,
                 source,
@@ -380,6 +381,13 @@ impl Story {
 
     fn empty_trash(&mut self) {
         let (states, runs) = self.notebook.empty_trash();
+        // The session removes the edits of cells that are gone for good.
+        let is_of = |draft: &&Draft| draft.instead_of.as_ref().is_some_and(|state| states.contains(state));
+        let edits: Vec<Draft> = self.notebook.drafts().filter(is_of).cloned().collect();
+        for Draft { id, on, .. } in edits {
+            self.notebook.remove_draft(&id);
+            self.facts.push(Fact::DraftsChanged { on, removed: vec![id], put: Vec::new() });
+        }
         self.facts.push(Fact::Removed { states, runs, deleted_at: None });
     }
 

@@ -3,6 +3,7 @@
 use crate::notebook::{DraftId, ExecId, Fact, Reply, Residency, StateId};
 use crate::problem::{Kind, Problem};
 use crate::session::machine::core::not_found;
+use crate::session::machine::drafts::remove_edits_of;
 use crate::session::machine::imported::sweep_imported;
 use crate::session::machine::parts::Parts;
 use indexmap::IndexMap;
@@ -36,13 +37,17 @@ pub(in crate::session::machine) fn move_away(parts: &mut Parts, before: &[StateI
     parts.presence.move_away(&mut parts.core, &stays, |id| removed.contains(id));
 }
 
-/// Publishes which states and runs were removed from the graph.
+/// Publishes which states and runs were removed from the graph: at the time `at`, or for good. The
+/// edits of cells that are gone for good go too.
 pub(in crate::session::machine) fn publish_removed(
     parts: &mut Parts,
     states: Vec<StateId>,
     runs: Vec<ExecId>,
     at: Option<f64>,
 ) {
+    if at.is_none() {
+        remove_edits_of(&mut parts.core, &states);
+    }
     if !states.is_empty() || !runs.is_empty() {
         parts.core.publish(Fact::Removed { states, runs, deleted_at: at });
     }
@@ -114,9 +119,7 @@ pub(in crate::session::machine) fn trim_trash(parts: &mut Parts) {
 }
 
 fn publish_purged(parts: &mut Parts, (states, runs): (Vec<StateId>, Vec<ExecId>)) {
-    if !states.is_empty() || !runs.is_empty() {
-        parts.core.publish(Fact::Removed { states, runs, deleted_at: None });
-    }
+    publish_removed(parts, states, runs, None);
     sweep_imported(&mut parts.core);
 }
 

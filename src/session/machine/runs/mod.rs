@@ -31,6 +31,8 @@ const MAX_OPEN_RUNS: usize = 1000;
 pub(super) struct Request {
     /// The request. Names of states are replaced by ids.
     pub(super) spec: RunSpec,
+    /// The version of the draft `spec.draft` when the run was requested.
+    draft_version: Option<u64>,
     pub(super) timeout: Option<Duration>,
     pub(super) memory_limit: Option<MemoryLimit>,
     /// Whether the run's base state was replayed for this run.
@@ -47,8 +49,9 @@ pub(super) struct Request {
 }
 
 impl Request {
-    fn new(spec: RunSpec, ticket: Option<Ticket>) -> Self {
+    fn new(spec: RunSpec, draft_version: Option<u64>, ticket: Option<Ticket>) -> Self {
         Self {
+            draft_version,
             timeout: spec.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
             memory_limit: spec.run_memory.map(MemoryLimit::new),
             spec,
@@ -149,7 +152,8 @@ impl Runs {
         run.variant = spec.variant;
         run.worker = (spec.place == Place::Workers).then(RunWorker::default);
         run.imported_cell = spec.draft.as_ref().and_then(|draft| core.notebook.imported_cell_of(draft));
-        self.add(exec_id.clone(), Request::new(spec, ticket.into()));
+        let draft_version = spec.draft.as_ref().and_then(|id| core.notebook.draft(id)).map(|d| d.version);
+        self.add(exec_id.clone(), Request::new(spec, draft_version, ticket.into()));
         core.open.insert(exec_id.clone());
         if leaves_nothing {
             core.notebook.add_passing(run);
@@ -278,7 +282,9 @@ impl Runs {
         let Base::State(parent) = run.on.clone() else { return None };
         let name = run.asked.new_state_name.clone();
         let taken_from = other_state(&run.code).map(|(from, _)| from);
-        let instead_of = self.get_mut(exec_id).and_then(|r| r.spec.instead_of.take());
+        let request = self.get_mut(exec_id);
+        let (instead_of, version) =
+            request.map_or((None, None), |r| (r.spec.instead_of.take(), r.draft_version));
         let id = StateId::new(core.new_id());
         let mut state = State::new(id.clone(), Some(parent.clone()), Some(exec_id.clone()), core.now_ms);
         state.name = name.unwrap_or(state.name);
@@ -292,8 +298,11 @@ impl Runs {
         if let Some(run) = core.notebook.run_mut(exec_id) {
             run.state = Some(id.clone());
         }
+        if let Some(range) = &instead_of {
+            drafts::remove_edit(core, exec_id, &range.state);
+        }
         let line = instead_of.or_else(|| drafts::version_with_draft(core, exec_id, &parent));
-        drafts::move_drafts(core, exec_id, &parent, &id);
+        drafts::move_drafts(core, exec_id, version, &parent, &id);
         if let Some(line) = line {
             drafts::replay_as_drafts(core, &line, &id);
         }

@@ -361,6 +361,7 @@ fn what_came_in_a_file_stands_below_its_draft_and_goes_with_it() {
             received: Vec::new(),
             imported_cell: None,
             stale_run: None,
+            instead_of: None,
         });
     }
     let new_id = || "s1".to_owned();
@@ -716,5 +717,147 @@ fn a_draft_shows_a_run_of_the_notebook_as_stale_until_a_client_removes_it() {
          draft new initial code in place text other with nobody
          draft new initial code in place text again
          draft new initial code in place text again with a",
+    ));
+}
+
+#[test]
+fn an_edit_of_a_cell_is_a_draft_until_its_code_has_run() {
+    expect![[r#"
+        open
+            plant p1
+        run a as one
+            p1 forks p2, head
+            p2 runs a
+        p2 began
+            a began
+        p2 ok
+            answer 2: a Ok s1 named one
+            p2 forks p3, frozen
+        run b on s1 as two
+            p2 runs b
+        p2 began
+            b began
+        p2 ok
+            answer 5: b Ok s2 named two
+            p2 forks p4, frozen
+        draft e s1 md instead s1 text edited
+            drafts on initial: [e instead of s1]
+            answer 8: done
+        draft f s1 code above s2 instead s2 text lower
+            drafts on s1: [f instead of s2]
+            answer 9: done
+        draft e s1 code in place text newer
+            drafts on initial: [e.2 instead of s1]
+            answer 10: done
+        draft g s1 code text below
+            drafts on s1: [g]
+            answer 11: done
+        run a2 instead s1..s2 code other
+            p1 forks p5, head
+            p5 runs a2
+        p5 began
+            a2 began
+        p5 ok
+            drafts on s3: [s4 with b]
+            answer 12: a2 Ok s3
+            p5 forks p6, frozen
+        run a3 instead s1..s2 code newer
+            p1 forks p7, head
+            p7 runs a3
+        p7 began
+            a3 began
+        p7 ok
+            drafts on initial: [no e]
+            drafts on s5: [s6 with b]
+            answer 15: a3 Ok s5
+            p7 forks p8, frozen
+        delete s2
+            kill p4
+            kill p2
+            removed [s2] [b]
+            answer 18: done
+        draft f s1 code in place text more
+            drafts on s1: [f.2 after g instead of s2]
+            answer 19: done
+        empty trash
+            drafts on s1: [no f]
+            purged [s2] [b]
+            answer 20: done
+        initial Freezing
+        ├─ s1 “one” (a) Freezing drafts [g]
+        ├─ s3 (a2) Freezing drafts [s4]
+        └─ s5 (a3) Freezing drafts [s6]
+    "#]]
+    .assert_eq(&play(
+        "open
+         run a as one
+         p2 began
+         p2 ok
+         run b on s1 as two
+         p2 began
+         p2 ok
+         draft e s1 md instead s1 text edited
+         draft f s1 code above s2 instead s2 text lower
+         draft e s1 code in place text newer
+         draft g s1 code text below
+         run a2 instead s1..s2 code other
+         p5 began
+         p5 ok
+         run a3 instead s1..s2 code newer
+         p7 began
+         p7 ok
+         delete s2
+         draft f s1 code in place text more
+         empty trash",
+    ));
+}
+
+#[test]
+fn what_was_typed_into_a_draft_while_it_ran_is_an_edit_of_its_cell() {
+    expect![[r#"
+        open
+            plant p1
+        draft d initial code text one
+            drafts on initial: [d]
+            answer 2: done
+        run a draft d code one
+            p1 forks p2, head
+            p2 runs a
+        draft d initial code in place text two base 1 by me:1
+            drafts on initial: [d.2]
+            answer 4: done
+        p2 began
+            a began
+        p2 ok
+            drafts on initial: [d.2 instead of s1]
+            answer 3: a Ok s1
+            p2 forks p3, frozen
+        draft d initial code in place text three base 2 by me:2
+            drafts on initial: [d.3 instead of s1]
+            answer 7: done
+        run b draft d instead s1..s1 code three
+            p1 forks p4, head
+            p4 runs b
+        p4 began
+            b began
+        p4 ok
+            drafts on initial: [no d]
+            answer 8: b Ok s2
+            p4 forks p5, frozen
+        initial Freezing
+        ├─ s1 (a) Freezing
+        └─ s2 (b) Freezing
+    "#]]
+    .assert_eq(&play(
+        "open
+         draft d initial code text one
+         run a draft d code one
+         draft d initial code in place text two base 1 by me:1
+         p2 began
+         p2 ok
+         draft d initial code in place text three base 2 by me:2
+         run b draft d instead s1..s1 code three
+         p4 began
+         p4 ok",
     ));
 }

@@ -176,7 +176,7 @@ fn parse_draft(words: &[&str]) -> Command {
     let [id, on, kind, rest @ ..] = words else {
         panic!(
             "draft ID STATE KIND [above CHILD] [after ID | in place] [text TEXT] [base N] [by CLIENT:N] \
-             [with RUN]"
+             [with RUN] [instead STATE]"
         )
     };
     let kind = if *kind == "md" { DraftKind::Markdown } else { DraftKind::Code };
@@ -187,6 +187,7 @@ fn parse_draft(words: &[&str]) -> Command {
         id: DraftId::new(*id),
         on: state(on),
         before,
+        instead_of: following("instead").map(state),
         kind,
         source,
         version: 0,
@@ -789,7 +790,9 @@ fn fact_text(fact: &Fact) -> Option<String> {
                 let after = after.as_ref().map_or(String::new(), |after| format!(" after {after}"));
                 let above = draft.before.as_ref().map_or(String::new(), |child| format!(" above {child}"));
                 let stale = draft.stale_run.as_ref().map_or(String::new(), |run| format!(" with {run}"));
-                format!("{}{}{after}{above}{stale}", draft.id, version(draft))
+                let instead =
+                    draft.instead_of.as_ref().map_or(String::new(), |of| format!(" instead of {of}"));
+                format!("{}{}{after}{above}{stale}{instead}", draft.id, version(draft))
             });
             let removed = removed.iter().map(|id| format!("no {id}"));
             format!("drafts on {on}: [{}]", removed.chain(placed).collect::<Vec<_>>().join(", "))
