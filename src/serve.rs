@@ -120,6 +120,7 @@ async fn serve(
         run_memory: options.run_memory,
         agent: agent.clone(),
         sandbox,
+        has_terminals: !options.no_terminal && options.agent.is_none(),
     };
     let app_has_sandbox = app_options.sandbox.is_some();
     let app = AppState::new(&listener, sessions.clone(), &options.name, app_options)?;

@@ -3,6 +3,7 @@
 
 import { isOwner } from './share/share-links.js';
 import { list } from './home/notebooks-api.js';
+import { listTerminals } from './terminal/terminals-api.js';
 import { h, render } from './vendor/preact.js';
 import { Home } from './home/notebook-list.js';
 import { NOTEBOOK_WORDS } from './home/notebook-words.js';
@@ -17,10 +18,13 @@ const wanted = place === 'n' ? decodeURIComponent(name) : '';
 if (wanted) document.title = WORDS.noNotebook(wanted);
 const said = wanted ? { text: WORDS.noNotebook(wanted), isBad: true } : null;
 
-Promise.all([list(), isOwner()]).then(
-    ([all, owner]) => {
+const owned = isOwner();
+const terminals = owned.then((is) => (is ? listTerminals().catch(() => null) : null));
+
+Promise.all([list(), owned, terminals]).then(
+    ([all, owner, open]) => {
         element.replaceChildren();
-        render(h(Home, { all, isOwner: owner, said, wanted }), element);
+        render(h(Home, { all, isOwner: owner, terminals: open, said, wanted }), element);
         element.removeAttribute('aria-busy');
     },
     () => {

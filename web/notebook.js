@@ -130,7 +130,7 @@ const socket = new Socket(name, {
         attention.update();
     },
     onEvent: happened,
-    onScope: (scope, sandbox) => page.onScope(scope, sandbox),
+    onScope: ({ scope, sandbox, terminals }) => page.onScope(scope, sandbox, terminals),
     onStatus: (status) => page.onConnection(status),
     onLeft: (to) => {
         model.moved(to);

@@ -12,11 +12,13 @@ use crate::node_agent::Agent;
 use crate::notebook::{Command, Notebook, SandboxRules};
 use crate::problem::{Kind, Problem};
 use crate::session::{Scope, Session, Sessions};
+use crate::terminal::Terminals;
 use actix_web::web;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::net::TcpListener;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -93,6 +95,8 @@ pub struct AppState {
     pub(super) agent: Option<Agent>,
     /// What cells may do; `None`: everything.
     pub(super) sandbox: Option<SandboxRules>,
+    /// The owner's terminals; `None` if the server offers none.
+    pub(super) terminals: Option<Terminals>,
 }
 
 /// Where browsers find the server.
@@ -126,6 +130,8 @@ pub struct AppOptions {
     pub agent: Option<Agent>,
     /// What cells may do; `None`: everything.
     pub sandbox: Option<SandboxRules>,
+    /// Whether the owner may open terminals.
+    pub has_terminals: bool,
 }
 
 impl AppState {
@@ -185,6 +191,10 @@ impl AppState {
             long_answers: Arc::new(Semaphore::new(MAX_LONG_ANSWERS)),
             wholes: Arc::new(Semaphore::new(MAX_WHOLES as usize)),
             files: Arc::new(Semaphore::new(MAX_FILES)),
+            terminals: options.has_terminals.then(|| {
+                let python = sessions.pythons().default().executable.parent();
+                Terminals::new(sessions.dir().to_owned(), python.map(Path::to_owned))
+            }),
             start,
             threads: sessions.threads().clone(),
             sessions,

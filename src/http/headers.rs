@@ -11,6 +11,12 @@ const PAGE_CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self';
     img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; \
     frame-src 'self'; base-uri 'none'; form-action 'none'; object-src 'none'; frame-ancestors 'none'";
 
+/// The policy for the page of a terminal. xterm.js sets colours by styles that it writes into the
+/// page. The page contains nothing but the terminal, as text.
+const TERMINAL_CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+    img-src 'self'; font-src 'self'; connect-src 'self'; \
+    base-uri 'none'; form-action 'none'; object-src 'none'; frame-ancestors 'none'";
+
 /// The policy for the output frame. Scripts in the frame run in an opaque origin and have no
 /// network access. `sandbox` also applies when a user opens the frame in a tab.
 const FRAME_CSP: &str = "sandbox allow-scripts; default-src 'none'; \
@@ -30,6 +36,8 @@ const DATA_CSP: &str =
 pub(crate) enum Content {
     /// A page of ours.
     Page,
+    /// The page of a terminal.
+    Terminal,
     /// The frame in which outputs run.
     Frame,
     /// A file of ours, which never changes under its URL.
@@ -42,6 +50,7 @@ pub(crate) enum Content {
 pub(crate) fn harden(headers: &mut HeaderMap, content: Content) {
     let csp = match content {
         Content::Page => PAGE_CSP,
+        Content::Terminal => TERMINAL_CSP,
         Content::Frame => FRAME_CSP,
         Content::Asset => ASSET_CSP,
         Content::Data => DATA_CSP,

@@ -7,7 +7,8 @@
 
 use super::api::{
     agents, commands, deleted, documents, files, health, libraries, lint, memory, merge, node, notebooks,
-    openapi, pictures, pythons, run_many, share_links, state_files, states, sweeps, tasks, trash, workers,
+    openapi, pictures, pythons, run_many, share_links, state_files, states, sweeps, tasks, terminals, trash,
+    workers,
 };
 use super::headers::Content;
 use super::percent::segments;
@@ -76,6 +77,8 @@ pub(crate) const TABLE: &[Route] = routes! {
     GET    "/"                                    VIEW   Server Page  NONE     => page::home;
     GET    "/n/{}"                                VIEW   Named  Page  NONE     => page::notebook;
     GET    "/ws/{}"                               VIEW   Named  Data  NONE     => socket::open;
+    GET    "/terminal"                            OWNER  Server Terminal NONE  => page::terminal;
+    GET    "/terminals/{}"                        OWNER  Server Data  NONE     => terminals::socket;
 
     POST   "/execute"                             RUN    Start  Data  SOURCE   => compat::execute;
     POST   "/multistate_execute"                  RUN    Start  Data  SOURCE   => compat::multistate_execute;
@@ -148,6 +151,10 @@ pub(crate) const TABLE: &[Route] = routes! {
     POST   "/api/deleted-files/{}/restore"        OWNER  Server Data  SMALL    => files::restore;
     DELETE "/api/deleted-files/{}"                OWNER  Server Data  SMALL    => files::purge;
     GET    "/api/libraries/{}"                    VIEW   Server Data  NONE     => libraries::library;
+    // A terminal does what its user may do on this computer.
+    GET    "/api/terminals"                       OWNER  Server Data  NONE     => terminals::list;
+    POST   "/api/terminals"                       OWNER  Server Data  SMALL    => terminals::open;
+    DELETE "/api/terminals/{}"                    OWNER  Server Data  SMALL    => terminals::close;
     GET    "/api/links"                           OWNER  Server Data  NONE     => share_links::links;
     POST   "/api/links"                           OWNER  Server Data  SMALL    => share_links::add_link;
     DELETE "/api/links/{}"                        OWNER  Server Data  SMALL    => share_links::take_back_link;

@@ -61,6 +61,10 @@ pub struct Options {
     #[arg(long, conflicts_with = "workers")]
     pub no_network: bool,
 
+    /// Offer no terminals. Without this, the owner can open shells in the browser.
+    #[arg(long)]
+    pub no_terminal: bool,
+
     /// Niceness of cell processes, from 0 to 19. At 10, a cell gets a ninth of the processor time
     /// of an ordinary program on the same core.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=19))]

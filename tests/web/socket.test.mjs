@@ -175,7 +175,7 @@ test('a tab that was signed out continues when its user has signed in elsewhere'
     look();
     await until(() => lines.length > gone);
     lines.at(-1).onmessage({ data: JSON.stringify({ you: { scope: 'owner' } }) });
-    assert.equal(heard.at(-1)[1], 'owner');
+    assert.equal(heard.at(-1)[1].scope, 'owner');
     assert.equal(heard.findLast(([what]) => what === 'status')[1], 'open');
     end();
 });

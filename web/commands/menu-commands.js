@@ -11,6 +11,8 @@ import { OUTPUT_WORDS } from '../outputs/output-words.js';
 import { OUTLINE_WORDS } from '../outline/outline-words.js';
 import { PRESENCE_WORDS } from '../presence/presence-words.js';
 import { PYTHON_WORDS } from '../python/python-words.js';
+import { TERMINAL_WORDS } from '../terminal/terminal-words.js';
+import { showTerminal } from '../terminal/terminals-api.js';
 import { TRASH_WORDS } from '../trash/trash-words.js';
 import { WORDS } from '../shell/words.js';
 import { downloadsOf } from '../notebook/download.js';
@@ -55,6 +57,10 @@ export function header(controller) {
         entryOf('page.files', [], EDITOR_WORDS.showFiles, () => controller.panes?.files(), {
             words: also.files,
             when: isOwner,
+        }),
+        entryOf('page.terminal', [], TERMINAL_WORDS.open, showTerminal, {
+            words: TERMINAL_WORDS.also,
+            when: () => page.hasTerminals,
         }),
         entryOf('page.share', [], PRESENCE_WORDS.shareCommand, () => openShare(page), {
             words: also.share,

@@ -11,18 +11,24 @@ import { ask, confirmByName } from '../ui/dialog.js';
 import { watchDrops, DropOverlay } from '../ui/file-drop.js';
 import { MoreIcon, Sprout } from '../ui/icons.js';
 import { Menu } from '../ui/menu.js';
+import { serverPath } from '../shell/server-path.js';
+import { TERMINAL_WORDS } from '../terminal/terminal-words.js';
+import { listTerminals } from '../terminal/terminals-api.js';
 
 /** @typedef {import('./notebooks-api.js').About} About */
 /** @typedef {{text: string, isBad: boolean}} Said */
 
 /**
- * @extends {Component<{isOwner: boolean, all: About[], said: Said | null, wanted: string},
- *   {all: About[], trash: notebooks.Trashed[], said: Said | null, isOver: boolean}>}
+ * `terminals`: the numbers of the open ones; null if the user may have none.
+ * @extends {Component<{isOwner: boolean, all: About[], terminals: number[] | null, said: Said | null,
+ *   wanted: string}, {all: About[], trash: notebooks.Trashed[], terminals: number[] | null,
+ *   said: Said | null, isOver: boolean}>}
  */
 export class Home extends Component {
     state = {
         all: this.props.all,
         trash: /** @type {notebooks.Trashed[]} */ ([]),
+        terminals: this.props.terminals,
         said: this.props.said,
         isOver: false,
     };
@@ -62,6 +68,8 @@ export class Home extends Component {
     async #refresh() {
         const all = await notebooks.list().catch(() => null);
         if (all) this.setState({ all });
+        const terminals = this.state.terminals && (await listTerminals().catch(() => null));
+        if (terminals) this.setState({ terminals });
         if (this.props.isOwner) await this.#refreshTrash();
     }
 
@@ -286,7 +294,7 @@ export class Home extends Component {
 
     render() {
         const { isOwner } = this.props;
-        const { all, said, isOver, trash } = this.state;
+        const { all, said, isOver, terminals, trash } = this.state;
         return html`
             <header class="head">
                 <span class="sprout"><${Sprout} /></span>
@@ -312,6 +320,12 @@ export class Home extends Component {
                         ${isOwner ? HOME_WORDS.noneHint : HOME_WORDS.noneForGuests}</p></div>`
             }
             ${isOwner && all.length > 0 && html`<p class="hint">${HOME_WORDS.importHint}</p>`}
+            ${
+                terminals &&
+                html`<p class="terminals">${terminals.map(
+                    (id) => html`<a key=${id} href=${serverPath(`/terminal#${id}`)}>${TERMINAL_WORDS.named(id)}</a> `,
+                )}<a href=${serverPath('/terminal')} target="_blank">${TERMINAL_WORDS.open}</a></p>`
+            }
             ${trash.length > 0 && this.#trash(trash)}
             ${isOver && html`<${DropOverlay} title=${HOME_WORDS.drop} hint=${HOME_WORDS.dropHint} />`}`;
     }

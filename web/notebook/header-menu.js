@@ -7,6 +7,8 @@ import { html } from '../vendor/preact.js';
 import { MENU_WORDS } from '../cell/menu-words.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
 import { PYTHON_WORDS } from '../python/python-words.js';
+import { TERMINAL_WORDS } from '../terminal/terminal-words.js';
+import { showTerminal } from '../terminal/terminals-api.js';
 import { TRASH_WORDS } from '../trash/trash-words.js';
 import { PRESENCE_WORDS } from '../presence/presence-words.js';
 import { SETTINGS_WORDS } from '../settings/settings-words.js';
@@ -51,6 +53,7 @@ const actionsOf = (page, { onPalette, onOutline, onPython, onFiles, onRunAll, on
     page.mayRun && { text: WORDS.restart, act: () => onRestart(false) },
     { text: OUTLINE_WORDS.title, act: onOutline },
     page.scope === 'owner' && { text: WORDS.files, act: onFiles },
+    page.hasTerminals && { text: TERMINAL_WORDS.open, act: showTerminal },
     page.scope === 'owner' && { text: PRESENCE_WORDS.shareCommand, act: () => openShare(page) },
     { text: SETTINGS_WORDS.menu, act: () => openSettings(page) },
     { text: EDITOR_WORDS.palette, act: onPalette },

@@ -87,6 +87,8 @@ export class Page {
         this.ownScope = 'view';
         /** @type {import('../shell/protocol.js').Sandbox | undefined} */
         this.sandbox = undefined;
+        /** Whether the user may open terminals. */
+        this.hasTerminals = false;
         /** @type {Connection} */
         this.connection = 'connecting';
         this.isLoaded = false;
@@ -284,8 +286,10 @@ export class Page {
     /**
      * @param {import('../shell/protocol.js').Scope} scope
      * @param {import('../shell/protocol.js').Sandbox} [sandbox]
+     * @param {boolean} [hasTerminals]
      */
-    onScope(scope, sandbox) {
+    onScope(scope, sandbox, hasTerminals = false) {
+        this.hasTerminals = hasTerminals;
         this.ownScope = scope;
         this.sandbox = sandbox;
         this.#moveWidgets();

@@ -28,8 +28,9 @@ const KEEPALIVE_BYTES = 64 * 1024;
  * @property {(snapshot: import('./protocol.js').Snapshot, isAnotherEpoch: boolean) => void
  *   } onSnapshot `isAnotherEpoch`: the notebook was opened again since, perhaps after a crash
  * @property {(event: import('./protocol.js').Event) => void} onEvent
- * @property {(scope: import('./protocol.js').Scope,
- *   sandbox?: import('./protocol.js').Sandbox) => void} onScope
+ * @property {(you: {scope: import('./protocol.js').Scope,
+ *   sandbox?: import('./protocol.js').Sandbox, terminals?: boolean}) => void} onScope what the user
+ *   may do
  * @property {(status: 'open' | 'waiting' | 'ended' | 'gone') => void} onStatus
  * @property {(to: string | null) => void} onLeft the notebook was renamed or deleted; receives its
  *   new name, if known
@@ -136,7 +137,7 @@ export class Socket {
     #onMessage(message) {
         this.#listen();
         if (!this.isOpen) this.#onOpen(message.epoch);
-        if (message.you) this.handlers.onScope(message.you.scope, message.you.sandbox);
+        if (message.you) this.handlers.onScope(message.you);
         else if (message.reply === null) this.handlers.onRefused(message);
         else if (message.reply !== undefined) this.#onReply(message);
         else if (message.snapshot) {

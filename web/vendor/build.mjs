@@ -51,6 +51,10 @@ export { closeLintPanel, forEachDiagnostic, nextDiagnostic, openLintPanel, previ
     vim: `
 export { getCM, Vim, vim } from '@replit/codemirror-vim';
 `,
+    xterm: `
+export { Terminal } from '@xterm/xterm';
+export { FitAddon } from '@xterm/addon-fit';
+`,
     katex: `
 export { default as katex } from 'katex';
 `,
@@ -167,6 +171,7 @@ export async function buildVendor(/** @type {string} */ into) {
         notePackages(metafile, packages);
     }
     await copyKatexStyle(into);
+    await copyFile(join(ROOT, 'node_modules/@xterm/xterm/css/xterm.css'), join(into, 'xterm.css'));
     await buildWidgetsStyle(into, packages);
     await writeFile(join(into, 'LICENSES.txt'), await licences([...packages].sort()));
 }

@@ -21,5 +21,6 @@ pub(super) mod state_files;
 pub(super) mod states;
 pub(super) mod sweeps;
 pub(super) mod tasks;
+pub(super) mod terminals;
 pub(super) mod trash;
 pub(super) mod workers;

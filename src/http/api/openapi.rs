@@ -6,7 +6,7 @@
 
 use super::{
     agents, commands, deleted, documents, files, health, libraries, lint, memory, merge, node, notebooks,
-    pictures, pythons, run_many, share_links, state_files, states, sweeps, tasks, trash, workers,
+    pictures, pythons, run_many, share_links, state_files, states, sweeps, tasks, terminals, trash, workers,
 };
 use crate::http::app_state::AppState;
 use crate::http::{compat, page};
@@ -109,7 +109,7 @@ pub(crate) fn document() -> Value {
         states::clear_namespace, states::trust, agents::stop,
         sweeps::start, sweeps::list, sweeps::sweep, sweeps::stop, sweeps::collapse, sweeps::remove,
         tasks::list, tasks::save, tasks::latest, tasks::version, tasks::restore,
-        libraries::library, lint::lint, lint::format, pythons::pythons, pythons::choose,
+        libraries::library, lint::lint, lint::format, terminals::list, terminals::open, terminals::close, pythons::pythons, pythons::choose,
         trash::list, trash::restore, trash::purge,
         deleted::list, memory::memory, files::root, files::folder, files::make_folder, files::download,
         files::upload, files::rename, files::remove, files::deleted, files::restore, files::purge,
@@ -153,7 +153,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// Routes that are not REST: pages, files, the socket and MCP.
-    const NOT_DESCRIBED: [&str; 6] = ["/", "/n/{}", "/ws/{}", "/frame/v1", "/assets/{}/{..}", "/mcp"];
+    const NOT_DESCRIBED: [&str; 8] =
+        ["/", "/n/{}", "/ws/{}", "/terminal", "/terminals/{}", "/frame/v1", "/assets/{}/{..}", "/mcp"];
 
     #[test]
     fn every_route_is_described_and_every_description_is_a_route() {

@@ -133,7 +133,8 @@ fn check(request: &mut ServiceRequest) -> Result<(Content, bool), Denied> {
     let hosts = request.app_data::<web::Data<Hosts>>().cloned().ok_or_else(not_set_up)?;
     let path = app.base_url.strip(request.uri().path());
     let matched = path.map_or(Err(NoRoute::NoSuchPath), |path| routes::find(request.method(), path));
-    let is_page = matched.as_ref().is_ok_and(|m| m.route.content == Content::Page);
+    let is_page =
+        matched.as_ref().is_ok_and(|m| matches!(m.route.content, Content::Page | Content::Terminal));
 
     let host = hosts.check(request.head())?;
     if *request.method() == Method::OPTIONS {

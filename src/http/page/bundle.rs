@@ -11,12 +11,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// The entry scripts of pages, as paths below `web/`.
-pub(crate) const SCRIPTS: [&str; 4] = ["notebook.js", "home.js", "signin.js", "strip-token.js"];
+pub(crate) const SCRIPTS: [&str; 5] =
+    ["notebook.js", "home.js", "terminal.js", "signin.js", "strip-token.js"];
 /// The script that runs before the first paint. This script is not a module.
 const EARLY: &str = "early.js";
 /// The styles of pages.
-pub(crate) const STYLES: [&str; 5] =
-    ["style/notebook.css", "style/later.css", "home/home.css", "style/plain.css", "style/base.css"];
+pub(crate) const STYLES: [&str; 6] = [
+    "terminal/terminal.css",
+    "style/notebook.css",
+    "style/later.css",
+    "home/home.css",
+    "style/plain.css",
+    "style/base.css",
+];
 /// The folder of third-party modules.
 const VENDOR: &str = "vendor/";
 /// The script and the style that the page puts into frames of widgets as texts.

@@ -8,4 +8,4 @@ mod shells;
 pub(super) mod sign_in;
 
 pub(super) use assets::{asset, frame};
-pub(super) use shells::{home, notebook};
+pub(super) use shells::{home, notebook, terminal};

@@ -42,6 +42,22 @@ fn list(app: &AppState, caller: &Caller, status: StatusCode) -> HttpResult {
     Ok(render(status, &HomePage { names: &names, base, assets: assets_url(base) }))
 }
 
+#[derive(Template)]
+#[template(path = "terminal.html")]
+struct TerminalPage<'a> {
+    base: &'a BaseUrl,
+    assets: String,
+}
+
+/// `GET /terminal`: the page of a terminal. Its script opens the terminal.
+pub(crate) async fn terminal(app: web::Data<AppState>, caller: Caller) -> HttpResult {
+    if caller.token_in_url {
+        return begin_session(app, &caller).await;
+    }
+    let base = &app.base_url;
+    Ok(render(StatusCode::OK, &TerminalPage { base, assets: assets_url(base) }))
+}
+
 /// `GET /n/{name}`: the page of a notebook. The page's WebSocket opens the notebook; this request
 /// does not.
 pub(crate) async fn notebook(app: web::Data<AppState>, path: PathParams, caller: Caller) -> HttpResult {

@@ -78,12 +78,21 @@ fn to_json(reply: Option<u64>, answer: &Reply) -> String {
 }
 
 /// The greeting: the first message to a client. It contains the client's scope, what cells may do
-/// if that is restricted, and the epoch of the events that follow.
-pub(super) fn greeting(scope: Scope, sandbox: Option<&SandboxRules>, epoch: &str) -> String {
-    let you = match sandbox {
-        Some(sandbox) => json!({"scope": scope.word(), "sandbox": sandbox}),
-        None => json!({"scope": scope.word()}),
-    };
+/// if that is restricted, whether the client may open terminals, and the epoch of the events that
+/// follow.
+pub(super) fn greeting(
+    scope: Scope,
+    sandbox: Option<&SandboxRules>,
+    has_terminals: bool,
+    epoch: &str,
+) -> String {
+    let mut you = json!({"scope": scope.word()});
+    if let Some(sandbox) = sandbox {
+        you["sandbox"] = json!(sandbox);
+    }
+    if has_terminals {
+        you["terminals"] = json!(true);
+    }
     json!({"epoch": epoch, "you": you}).to_string()
 }
 
@@ -121,7 +130,7 @@ mod tests {
 
     #[test]
     fn replies_and_greetings_are_flat_json() {
-        assert_eq!(greeting(Scope::View, None, "e"), r#"{"epoch":"e","you":{"scope":"view"}}"#);
+        assert_eq!(greeting(Scope::View, None, false, "e"), r#"{"epoch":"e","you":{"scope":"view"}}"#);
         assert_eq!(reply(7, &Reply::Done), r#"{"reply":7,"kind":"done"}"#);
         assert_eq!(
             refusal(None, Problem::new(Kind::Busy, "w", "y", "h")),

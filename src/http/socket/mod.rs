@@ -280,7 +280,9 @@ async fn write_messages(
     last_received: &Cell<Instant>,
 ) -> End {
     let Subscription { epoch, missed, mut events } = subscription;
-    let greeting = message::greeting(client.access.scope, client.app.sandbox.as_ref(), &epoch);
+    let (app, scope) = (&client.app, client.access.scope);
+    let has_terminals = app.terminals.is_some() && scope == Scope::Owner;
+    let greeting = message::greeting(scope, app.sandbox.as_ref(), has_terminals, &epoch);
     let mut waiting = Waiting::new(greeting, missed);
     let whole_by = Instant::now() + WHOLE_TIMEOUT;
     let mut beat = tokio::time::interval_at(Instant::now() + BEAT, BEAT);
