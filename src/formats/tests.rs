@@ -487,13 +487,21 @@ fn script_of(cells: &[(DraftKind, &str)]) -> String {
 }
 
 #[test]
-fn a_program_has_its_text_and_magics_as_comments() {
+fn a_program_has_its_text_as_comments_and_its_magics_as_calls() {
     use DraftKind::{Code, Markdown};
     let text = script_of(&[
         (Markdown, "# Title\n\ntext"),
-        (Code, "%matplotlib inline\nimport numpy as np\nfiles = !ls\nnp?\n    %timeit f()"),
-        (Code, "%%bash\necho hi\n\nls"),
-        (Code, "sql = \"\"\"\n%s\n!x\n\"\"\"\ny = x %z"),
+        (
+            Code,
+            "%matplotlib inline\nimport numpy as np\nfiles = !ls\nnp?\n??np.a*\n!!ls\nfor i in x:\n    \
+             %timeit f()\nuser = %who_ls  int",
+        ),
+        (Code, "%%bash -e\necho 'hi'\n\nls"),
+        (Code, "sql = \"\"\"\n%s\n!x\n\"\"\"\ny = x %z\ny = (x\n%z)\ny = x \\\n%z"),
+        (Code, "%%time\nx = 1\n!ls"),
+        (Code, "%%capture out\n%%time\nx = 1"),
+        (Code, "%%time\n%%bash\nls"),
+        (Code, "!pip install \\\n  x\nget_ipython().system('ls')\n!ls x?\nx = 1\n%%time"),
     ]);
     expect_test::expect![[r##"
         # %% [markdown]
@@ -502,17 +510,18 @@ fn a_program_has_its_text_and_magics_as_comments() {
         # text
 
         # %%
-        # %matplotlib inline
+        get_ipython().run_line_magic('matplotlib', 'inline')
         import numpy as np
-        # files = !ls
-        # np?
-        #     %timeit f()
+        files = get_ipython().getoutput('ls')
+        get_ipython().run_line_magic('pinfo', 'np')
+        get_ipython().run_line_magic('pinfo2', 'np.a*')  # '??np.a*'
+        get_ipython().getoutput('ls')
+        for i in x:
+            get_ipython().run_line_magic('timeit', 'f()')
+        user = get_ipython().run_line_magic('who_ls', ' int')
 
         # %%
-        # %%bash
-        # echo hi
-        #
-        # ls
+        get_ipython().run_cell_magic('bash', '-e', "echo 'hi'\n\nls\n")
 
         # %%
         sql = """
@@ -520,8 +529,119 @@ fn a_program_has_its_text_and_magics_as_comments() {
         !x
         """
         y = x %z
+        y = (x
+        %z)
+        y = x \
+        %z
+
+        # %%
+        # %%time
+        x = 1
+        get_ipython().system('ls')
+
+        # %%
+        # %%capture out
+        # %%time
+        x = 1
+
+        # %%
+        get_ipython().run_cell_magic('time', '', '%%bash\nls\n')
+
+        # %%
+        get_ipython().system('pip install    x')  # '!pip install \\\n  x'
+        get_ipython().system('ls')  # "get_ipython().system('ls')"
+        # !ls x?
+        x = 1
+        # %%time
     "##]]
     .assert_eq(&text);
+}
+
+/// Cells made of pieces that are special to the writer or to the reader, and programs of such cells as cells.
+#[test]
+fn a_program_of_any_cells_comes_back_as_it_was() {
+    const PIECES: &[&str] = &[
+        "%",
+        "%%",
+        "!",
+        "!!",
+        "?",
+        "#",
+        "# ",
+        "  # ",
+        " ",
+        "  ",
+        "\n",
+        "\n",
+        "\n",
+        "\\",
+        "\\\n",
+        "'",
+        "\"",
+        "'''",
+        "\"\"\"",
+        "(",
+        ")",
+        "x",
+        "x = ",
+        "x",
+        "time",
+        "bash",
+        "%%bash\n",
+        "%%time\n",
+        "%%capture c\n",
+        "# %%",
+        "get_ipython()",
+        ".system('ls')",
+        ".run_line_magic('pinfo', 'x')",
+        ".run_cell_magic('bash', '', 'x\\n')",
+        "get_ipython().system('ls')",
+        "get_ipython().run_cell_magic('bash', '', 'x\\n')",
+        "'!ls'",
+        "ü",
+        "\u{c}",
+        "\u{200b}",
+        "\t",
+        "pinfo x",
+        "[markdown]",
+        "# ---",
+        "np.x*",
+        "1",
+    ];
+    let mut random = fastrand::Rng::with_seed(7);
+    for round in 0..30_000 {
+        let source: String = (0..random.usize(1..14)).map(|_| *random.choice(PIECES).unwrap()).collect();
+        let is_blank = |line: &&str| line.trim().is_empty();
+        let lines: Vec<&str> = source.split('\n').collect();
+        let begin = lines.iter().take_while(|line| is_blank(line)).count();
+        let end = lines.len() - lines.iter().rev().take_while(|line| is_blank(line)).count();
+        // Blank lines at the ends of a cell are not kept.
+        let source = lines.get(begin..end).unwrap_or_default().join("\n");
+        let again = script_of(&[(DraftKind::Code, &source)]);
+        for kind in [DraftKind::Code, DraftKind::Markdown] {
+            for source in [&source, &again] {
+                let text = script_of(&[(kind, source), (DraftKind::Code, "last")]);
+                let cells = script::read(text.as_bytes()).unwrap().cells;
+                let back: Vec<&str> = cells.iter().map(|cell| cell.source.as_str()).collect();
+                let is_code = kind == DraftKind::Code;
+                let whole = if is_code { source.trim_end_matches('\n') } else { source };
+                assert_eq!(back, [whole, "last"], "{round}, {kind:?}: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn programs_made_to_take_long_do_not() {
+    let began = worked();
+    for piece in ["!a \\\n", "%%time\n", "  # '", "get_ipython().system('", "!a \\\n\u{c}", "x  # '!x'"] {
+        let source = piece.repeat(MAX_CELL_BYTES / piece.len());
+        let text = script_of(&[(DraftKind::Code, &source)]);
+        script::read(text.as_bytes()).unwrap();
+        script::read(source.as_bytes()).unwrap();
+    }
+    let took = worked() - began;
+    assert!(took < 6.0, "it took {took} s");
 }
 
 #[test]

@@ -158,7 +158,7 @@ fn a_lineage_can_be_exported_in_three_formats() {
     assert_eq!(file.header("content-disposition"), Some(name));
     assert_eq!(file.json()["cells"].as_array().unwrap().len(), 2);
     let script = document(&server, "main", two.state(), "py").text();
-    assert!(script.starts_with("# %%\n# %%time\n# x = 1\n"), "{script}");
+    assert!(script.starts_with("# %%\n# %%time\nx = 1\n"), "{script}");
     let page = document(&server, "main", two.state(), "html");
     assert!(page.header("content-security-policy").unwrap().contains("sandbox"), "{page:?}");
     assert!(page.header("content-disposition").unwrap().starts_with("attachment; filename=\"main.html\""));
@@ -329,6 +329,50 @@ for version in (4, 3):
             room.file("back.ipynb").display()
         ));
     }
+}
+
+/// An exported program has the calls that IPython makes of each cell, and runs under IPython.
+#[test]
+fn ipython_runs_an_exported_program_and_makes_the_same_calls() {
+    let Some(server) = TestServer::with_science() else { return };
+    let room = server.room();
+    let sources = [
+        "%config Completer.use_jedi = False\n%env  RATOON_X=1\nimport os\nassert os.environ['RATOON_X'] == '1'",
+        "files = !echo 'a b'\nassert files == ['a b'], files\n! echo ü 'it'\"'s\"\n!!echo {files[0]} $$HOME",
+        "for i in range(2):\n    !echo $i\n    %time x = i\nassert x == 1\nnames = %who_ls  int",
+        "!echo one \\\n   two\n%time y = (1 + \\\n  1)\nassert y == 2 and 'x' in names",
+        "os.path?\n?os\n??os.path.join\nos.pat*?\n%time?\n%%bash?\nif x:\n    os?",
+        "%%bash -e\necho 'hi' > /dev/null\n\n[ 1 = 1 ]",
+        "\n%%writefile /dev/null\n%s \"x\" \\n \u{e9}\t\u{200b}",
+        "%%timeit -n1 -r1 z = 1\nz + 1",
+        "n = (7\n%y)\nassert n == 1\nget_ipython().system('true')",
+    ];
+    let cell = |source: &&str| json!({"cell_type": "code", "source": source, "metadata": {}, "outputs": []});
+    let cells: Vec<Value> = sources.iter().map(cell).collect();
+    let file = json!({"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": cells});
+    assert_eq!(import(&server, "calls", &file.to_string()).status, 201);
+    let script = document(&server, "calls", "initial", "py").text();
+    std::fs::write(room.file("calls.py"), &script).unwrap();
+    std::fs::write(room.file("sources.json"), json!(sources).to_string()).unwrap();
+    python(&format!(
+        r##"
+import ast, json, subprocess, sys
+from IPython.core.inputtransformer2 import TransformerManager
+with open("{dir}/sources.json") as f: sources = json.load(f)
+with open("{dir}/calls.py") as f: cells = f.read().split("# %%\n")[1:]
+assert len(cells) == len(sources)
+for source, cell in zip(sources, cells):
+    theirs = TransformerManager().transform_cell(source)
+    assert ast.dump(ast.parse(cell)) == ast.dump(ast.parse(theirs)), (cell, theirs)
+subprocess.run([sys.executable, "-m", "IPython", "--no-banner", "{dir}/calls.py"], check=True, timeout=60)
+"##,
+        dir = room.path().display()
+    ));
+    let by_script =
+        Request::new("POST", "/api/notebooks/import?name=again").header("content-type", "text/x-python");
+    assert_eq!(server.owner(by_script.body(&script)).status, 201);
+    let again = document(&server, "again", "initial", "ipynb").json();
+    assert_eq!(self::sources(&again), sources);
 }
 
 /// Imports examples of the scikit-learn gallery as programs. Also imports them as notebooks of the
