@@ -36,6 +36,9 @@ pub(super) const HEAR: &str = "addEventListener('message',({source,data})=>{cons
     if(typeof h!=='number'||!(h>=0))return;for(const f of document.querySelectorAll('iframe'))\
     if(f.contentWindow===source)f.style.height=Math.min(4000,h)+'px'})";
 
+/// What the page says above outputs of an earlier version (`web/shell/words.js`).
+const STALE: &str = "Stale: from the earlier version";
+
 /// Writes the page of a document.
 pub(super) fn write(document: &Document) -> String {
     with_typesetter(|typesetter| page(document, typesetter))
@@ -81,6 +84,9 @@ pub(super) fn write_cell(page: &mut String, cell: &Cell, pictures: &Pictures, ty
     );
     if !cell.outputs.is_empty() {
         page.push_str("<div class=\"outputs\">\n");
+        if cell.is_stale {
+            let _ = writeln!(page, "<p class=\"stale\">{STALE}</p>");
+        }
         cell.outputs.iter().for_each(|output| write_output(page, output, typesetter));
         page.push_str("</div>\n");
     }

@@ -740,6 +740,49 @@ fn the_page_shows_what_a_terminal_would() {
     ));
 }
 
+#[test]
+fn outputs_of_an_earlier_version_are_exported() {
+    let mut notebook = Notebook::new("n", 0.0);
+    let (exec, state) = (ExecId::new("run"), StateId::new("a"));
+    let mut run = imported(exec.clone(), DraftId::new("of-a"), "print(1)");
+    (run.status, run.state) = (RunStatus::Ok, Some(state.clone()));
+    run.outputs.push(Output::stream(StreamName::Stdout, "1\n"));
+    notebook.add_run(run);
+    let mut state = State::new(state, Some(StateId::root()), Some(exec.clone()), 0.0);
+    state.exec_count = 4;
+    notebook.add_state(state);
+    let draft = |id: &str, kind: DraftKind, stale_run: Option<&str>| Draft {
+        id: DraftId::new(id),
+        on: StateId::root(),
+        before: None,
+        kind,
+        source: "print(2)".into(),
+        version: 1,
+        received: Vec::new(),
+        imported_cell: None,
+        stale_run: stale_run.map(ExecId::new),
+    };
+    notebook.append_draft(draft("edited", DraftKind::Code, Some("run")));
+    notebook.append_draft(draft("text", DraftKind::Markdown, Some("run")));
+    notebook.append_draft(draft("lost", DraftKind::Code, Some("none")));
+    notebook.append_draft(draft("failed", DraftKind::Code, Some("run")));
+    let mut failed = imported(ExecId::new("failure"), DraftId::new("failed"), "print(2)");
+    (failed.status, failed.error) = (RunStatus::Error, Some(RunError::raised("ValueError", "no")));
+    notebook.add_run(failed);
+    let line = Document::of(&notebook, &StateId::root());
+    let file: Value = serde_json::from_str(&line.write(Format::Ipynb)).unwrap();
+    let shown: Vec<_> =
+        (0..4).map(|at| (&file["cells"][at]["execution_count"], &file["cells"][at]["outputs"])).collect();
+    let stream = json!([{"output_type": "stream", "name": "stdout", "text": ["1\n"]}]);
+    assert_eq!(shown[..3], [(&json!(4), &stream), (&Value::Null, &Value::Null), (&Value::Null, &json!([]))]);
+    assert_eq!((shown[3].0, &shown[3].1[0]["ename"]), (&Value::Null, &json!("ValueError")));
+    let tree = Tree::of(&notebook, &StateId::root());
+    for page in [line.write(Format::Html), Exported::Tree(tree).write(Format::Html)] {
+        let stale = "<p class=\"stale\">Stale: from the earlier version</p>\n<pre class=\"stream\"";
+        assert_eq!(page.matches(stale).count(), 1, "{page}");
+    }
+}
+
 /// IPython marks the failing part of a line by a yellow background and no colour of text.
 #[test]
 fn marked_text_is_readable_in_both_themes() {
