@@ -741,6 +741,34 @@ fn the_page_shows_what_a_terminal_would() {
 }
 
 #[test]
+fn a_long_print_is_cut_in_the_middle_and_the_rest_can_be_opened() {
+    let page_of = |text: String| {
+        let outputs = vec![Output::stream(StreamName::Stdout, text)];
+        document(vec![Cell { outputs, ..cell(DraftKind::Code, "1") }]).write(Format::Html)
+    };
+    let text = |count: usize| (1..=count).map(|n| format!("line {n}.\n")).collect::<String>();
+    let page = page_of(text(200));
+    assert!(page.contains("line 200.\n</pre>") && !page.contains("<details>"), "{page}");
+    // A blank line and a style go across the cuts.
+    let long = text(1_434).replace("line 99.\n", "\u{1b}[31mline 99.\n").replace("line 101.", "");
+    let page = page_of(long + "\n\n");
+    let red = |text: &str| format!("<span style=\"color:var(--ansi-1);\">{text}");
+    for part in [
+        "line 98.\n",
+        &format!("{}\nline 100.</span></pre>\n<details><summary>1,234 more lines</summary>", red("line 99.")),
+        &format!("tabindex=\"0\">{}", red("\nline 102.\n")),
+        "line 1334.</span></pre>\n</details>\n",
+        &format!("{}\n", red("line 1335.")),
+        "line 1434.</span></pre>\n</div>",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let page = page_of(text(100) + "\n\n" + &text(99));
+    assert!(page.contains("<summary>One more line</summary>"), "{page}");
+    assert!(page.contains("tabindex=\"0\">\n\nline 1.\n"), "browsers remove the first line end: {page}");
+}
+
+#[test]
 fn outputs_of_an_earlier_version_are_exported() {
     let mut notebook = Notebook::new("n", 0.0);
     let (exec, state) = (ExecId::new("run"), StateId::new("a"));
