@@ -122,7 +122,7 @@ fn write_text(page: &mut String, class: &str, text: &str) {
     let text = ansi::last_words(text);
     let mut renderer = ansi::Renderer::default();
     let mut write_part = |page: &mut String, text: &str| {
-        let html = renderer.to_html(text);
+        let html = renderer.render(text);
         // Browsers remove a line end at the beginning.
         let begin = if html.starts_with('\n') { "\n" } else { "" };
         let _ = writeln!(page, "<pre class=\"{class}\" tabindex=\"0\">{begin}{html}</pre>");

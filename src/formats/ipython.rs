@@ -32,7 +32,8 @@ pub(super) fn has_python_body(source: &str) -> bool {
         && lines.find(|line| !is_of_python(line)).is_none_or(|line| !is_cell_magic(line))
 }
 
-/// Whether a line is a magic or a shell command of IPython.
+/// Whether a line is surely a magic or a shell command of IPython, even if it was in a comment.
+/// Accepts less than `is_ipython`: a comment `# ! note` or `# why?` must stay one.
 pub(super) fn is_magic(line: &str) -> bool {
     let line = line.trim_start();
     let begins = |text: &str| {
@@ -40,8 +41,7 @@ pub(super) fn is_magic(line: &str) -> bool {
         match text.strip_prefix('%') {
             Some(rest) => rest.starts_with("%!") || rest.trim_start_matches('%').starts_with(letter),
             None => text.strip_prefix('!').is_some_and(|rest| {
-                let rest = rest.trim_start_matches('!').trim_start_matches(' ');
-                rest.starts_with(|c: char| letter(c) || "./~$\\{".contains(c))
+                rest.trim_start_matches('!').starts_with(|c: char| letter(c) || "./~$\\{".contains(c))
             }),
         }
     };
@@ -119,7 +119,10 @@ fn text_of_note(line: &str) -> Option<String> {
         let (head, note) = line.split_at(at);
         let (text, rest) = unquoted(&note[BEFORE_TEXT.len()..])?;
         let is_typed = || head == text && read(head, true).is_some();
-        let is_own = || is_text(&text) && (head.is_empty() || call(&text).as_deref() == Some(head));
+        let is_own = || match head {
+            "" => is_text(&text) && line_call(&text).is_none(),
+            head => is_text(&text) && call(&text).as_deref() == Some(head),
+        };
         (rest.is_empty() && (is_typed() || is_own())).then_some(text)
     };
     line.match_indices(BEFORE_TEXT).find_map(of_note)
@@ -234,13 +237,15 @@ fn help(line: &str) -> Option<(&'static str, &str)> {
     let target = line.trim_matches('?');
     let marks = line.len() - target.len();
     let is_on_one_side = line.starts_with('?') != line.ends_with('?');
-    let name = target.strip_prefix('%').unwrap_or(target);
-    let name = name.strip_prefix('%').unwrap_or(name);
-    let is_part = |part: &str| {
-        let is_letter = |c: char| c.is_alphanumeric() || "_*".contains(c);
-        !part.is_empty() && part.chars().all(is_letter) && !part.starts_with(char::is_numeric)
+    let is_letter = |c: char| c.is_alphanumeric() || "_*".contains(c);
+    let is_part =
+        |part: &str| !part.is_empty() && part.chars().all(is_letter) && !part.starts_with(char::is_numeric);
+    let is_name = match target.strip_prefix("%%") {
+        // Other texts are cell magics.
+        Some(name) => is_part(name) && !name.contains('*'),
+        None => target.strip_prefix('%').unwrap_or(target).split('.').all(is_part),
     };
-    if !is_on_one_side || marks > 2 || !name.split('.').all(is_part) {
+    if !is_on_one_side || marks > 2 || !is_name {
         return None;
     }
     let method = if marks == 2 {

@@ -41,6 +41,8 @@ fn is_marker_in_text(line: &str) -> bool {
 }
 
 fn code(source: &str) -> String {
+    // `read` does the same with the whole file.
+    let source = source.replace("\r\n", "\n");
     let source = source.trim_end_matches('\n');
     if is_cell_magic(source) && !has_python_body(source) {
         return ipython::cell_written(source);

@@ -557,7 +557,8 @@ fn a_program_has_its_text_as_comments_and_its_magics_as_calls() {
     .assert_eq(&text);
 }
 
-/// Cells made of pieces that are special to the writer or to the reader, and programs of such cells as cells.
+/// Cells made of pieces that are special to the writer or to the reader, and programs of such cells
+/// as cells.
 #[test]
 fn a_program_of_any_cells_comes_back_as_it_was() {
     const PIECES: &[&str] = &[
@@ -609,7 +610,7 @@ fn a_program_of_any_cells_comes_back_as_it_was() {
         "1",
     ];
     let mut random = fastrand::Rng::with_seed(7);
-    for round in 0..30_000 {
+    for round in 0..10_000 {
         let source: String = (0..random.usize(1..14)).map(|_| *random.choice(PIECES).unwrap()).collect();
         let is_blank = |line: &&str| line.trim().is_empty();
         let lines: Vec<&str> = source.split('\n').collect();
@@ -681,6 +682,15 @@ fn programs_of_other_editors_are_understood() {
     let cells = script::read(text.replace('\n', "\r\n").as_bytes()).unwrap().cells;
     let shown: Vec<_> = cells.iter().map(|c| c.source.as_str()).collect();
     assert_eq!(shown, ["\"\"\"Doc.\"\"\"\nimport os", "# Load\nx = 1", "A *text*", "No space", "%time y"]);
+    // Comments that only resemble commands, and the calls in a program of `jupyter nbconvert`.
+    let text = "# ! note\n# why?\n  # '!ls'\nx = 1  # 'x = 1'\nget_ipython().run_line_magic('matplotlib', 'inline')\n\
+                get_ipython().run_cell_magic('bash', '', 'ls\\n')\nif x: get_ipython().system('ls')\n";
+    let source = &script::read(text.as_bytes()).unwrap().cells[0].source;
+    let call = "get_ipython().run_line_magic('matplotlib', 'inline')";
+    assert_eq!(*source, text.trim_end().replace(call, "%matplotlib inline"));
+    let crlf = script_of(&[(DraftKind::Code, "%time x\r\ny\r\n"), (DraftKind::Code, "%%bash\r\nls\r\n")]);
+    let calls = "get_ipython().run_line_magic('time', 'x')\ny\n\n# %%\nget_ipython().run_cell_magic('bash', '', 'ls\\n')\n";
+    assert_eq!(crlf, format!("# %%\n{calls}"));
     assert_eq!(script::read(b"").unwrap().cells.len(), 0);
     assert_eq!(script::read(b"x = 1").unwrap().cells.len(), 1);
     assert_eq!(script::read(b"x\n\xff").unwrap_err().why, "line 2 is not UTF-8");

@@ -25,7 +25,7 @@ pub(super) struct Renderer {
 
 impl Renderer {
     /// Renders a part. The text has no `\r` (see `last_words`).
-    pub(super) fn to_html(&mut self, text: &str) -> String {
+    pub(super) fn render(&mut self, text: &str) -> String {
         let (mut written, mut plain) = (String::new(), String::new());
         let mut rest = text;
         while let Some(at) = rest.find('\u{1b}') {
