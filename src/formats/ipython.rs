@@ -1,9 +1,10 @@
 //! IPython's syntax in Python programs: magics, shell commands and requests for help.
 //!
 //! A program has the call that IPython makes of such a text, as `jupyter nbconvert --to script`
-//! does: `!ls` is `get_ipython().system('ls')`. If the call alone does not lead back to the text,
-//! a comment behind it has the text as a string literal. So does a line that looks like such a
-//! call but that the user wrote as it is. Thus `read` inverts `written` and `as_typed`.
+//! writes it: `!ls` is `get_ipython().system('ls')`. Several texts can have the same call. `read`
+//! returns the usual one of them; a comment behind the call has any other text, as a string
+//! literal. A line of the user's Python that is such a call has itself as its comment. So `read`
+//! inverts `written`, `cell_written` and `as_typed`.
 
 const SHELL: &str = "get_ipython()";
 /// What is between a line and the literal of its text.
@@ -102,6 +103,7 @@ pub(super) fn read(line: &str, is_alone: bool) -> Option<String> {
     (is_alone || !is_cell()).then_some(text)
 }
 
+/// The call of a text, and the text if the call does not lead back to it.
 fn with_text(call: Option<String>, text: &str) -> String {
     match call {
         Some(call) if text_of_call(&call).as_deref() == Some(text) => call,
@@ -146,7 +148,7 @@ fn text_of_call(line: &str) -> Option<String> {
         let blank = if value.is_empty() { "" } else { " " };
         format!("{head}%{name}{blank}{value}")
     };
-    let texts = match (method, values[..].as_ref()) {
+    let texts = match (method, values.as_slice()) {
         ("system", [command]) => vec![format!("{head}!{command}")],
         ("getoutput", [command]) if is_assigned => vec![format!("{head}!{command}")],
         ("getoutput", [command]) => vec![format!("{head}!!{command}")],
@@ -182,6 +184,7 @@ fn call(text: &str) -> Option<String> {
     cell_call(text).or_else(|| line_call(text))
 }
 
+/// The call of a statement: a line, or several that backslashes join.
 fn line_call(text: &str) -> Option<String> {
     if text.contains(|c| c != '\n' && is_line_end(c)) {
         return None;
@@ -208,6 +211,7 @@ fn line_call(text: &str) -> Option<String> {
     Some(format!("{head}.run_line_magic({}, {})", quoted(name), quoted(value)))
 }
 
+/// The call of a cell magic's cell.
 fn cell_call(source: &str) -> Option<String> {
     if !is_cell_magic(source) || has_python_body(source) || source.contains(|c| c != '\n' && is_line_end(c)) {
         return None;

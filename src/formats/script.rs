@@ -1,11 +1,11 @@
 //! Python programs whose cells are divided by `# %%` (the "percent format" of editors and of
 //! Jupytext).
 //!
-//! Markdown is written as comments. IPython's magics are written as the calls that they are for
-//! IPython (`ipython`), so that the program runs there. Only `%%time` and `%%capture` become
-//! comments, because their cells are Python, and so do magics without a certain call. If a comment
-//! in the user's code looks like such a comment, it gets another `# `. Reading removes exactly the
-//! `# ` that writing added.
+//! Markdown is written as comments. Magics are written as the calls that IPython makes of them
+//! (`ipython`), so the program runs under IPython. `%%time` and `%%capture` become comments, because
+//! the cells below them are Python. So do magics whose call is not certain. If a comment in the
+//! user's code looks like such a comment, it gets another `# `. Reading removes exactly the `# ` that
+//! writing added.
 
 use super::document::{Cell, Document, RAISES, malformed};
 use super::ipython::{self, has_python_body, is_cell_magic, is_ipython, is_magic};
@@ -60,10 +60,12 @@ fn code(source: &str) -> String {
             continue;
         }
         let is_odd = is_marker(bare(line)) || syntax.is_at_statement() && is_magic(bare(line));
-        written.push(match is_odd {
-            true => format!("# {line}"),
-            false if syntax.is_at_statement() => ipython::as_typed(line),
-            false => line.to_owned(),
+        written.push(if is_odd {
+            format!("# {line}")
+        } else if syntax.is_at_statement() {
+            ipython::as_typed(line)
+        } else {
+            line.to_owned()
         });
         syntax.pass(line);
         at += 1;

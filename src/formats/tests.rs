@@ -756,6 +756,7 @@ fn a_long_print_is_cut_in_the_middle_and_the_rest_can_be_opened() {
         let outputs = vec![Output::stream(StreamName::Stdout, text)];
         document(vec![Cell { outputs, ..cell(DraftKind::Code, "1") }]).write(Format::Html)
     };
+    assert!(include_str!("../../web/outputs/stream.js").contains("const LONG = 200;"), "as on the page");
     let text = |count: usize| (1..=count).map(|n| format!("line {n}.\n")).collect::<String>();
     let page = page_of(text(200));
     assert!(page.contains("line 200.\n</pre>") && !page.contains("<details>"), "{page}");
@@ -814,6 +815,8 @@ fn outputs_of_an_earlier_version_are_exported() {
     let stream = json!([{"output_type": "stream", "name": "stdout", "text": ["1\n"]}]);
     assert_eq!(shown[..3], [(&json!(4), &stream), (&Value::Null, &Value::Null), (&Value::Null, &json!([]))]);
     assert_eq!((shown[3].0, &shown[3].1[0]["ename"]), (&Value::Null, &json!("ValueError")));
+    let words = include_str!("../../web/shell/words.js");
+    assert!(words.contains("'Stale: from the earlier version'"), "as on the page");
     let tree = Tree::of(&notebook, &StateId::root());
     for page in [line.write(Format::Html), Exported::Tree(tree).write(Format::Html)] {
         let stale = "<p class=\"stale\">Stale: from the earlier version</p>\n<pre class=\"stream\"";
