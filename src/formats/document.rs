@@ -64,6 +64,9 @@ pub struct Cell {
     pub outputs: Vec<Output>,
     /// The number in `In[n]`.
     pub exec_count: Option<u32>,
+    /// Whether the outputs and the number are those of an earlier version of the cell. Always false
+    /// in a document that was read from a file.
+    pub is_stale: bool,
     /// Whether the cell failed and its variables were kept for the cells below. Always false in a
     /// document that was read from a file.
     pub is_partial: bool,
@@ -79,6 +82,7 @@ impl Cell {
             source: source.into(),
             outputs: Vec::new(),
             exec_count: None,
+            is_stale: false,
             is_partial: false,
             imported_cell: None,
         }

@@ -36,6 +36,13 @@ pub(super) const HEAR: &str = "addEventListener('message',({source,data})=>{cons
     if(typeof h!=='number'||!(h>=0))return;for(const f of document.querySelectorAll('iframe'))\
     if(f.contentWindow===source)f.style.height=Math.min(4000,h)+'px'})";
 
+/// Texts with more lines are cut, as on the page (`web/outputs/stream.js`). The first and the last
+/// lines stay.
+const MAX_LINES: usize = 200;
+
+/// What the page says above outputs of an earlier version (`web/shell/words.js`).
+const STALE: &str = "Stale: from the earlier version";
+
 /// Writes the page of a document.
 pub(super) fn write(document: &Document) -> String {
     with_typesetter(|typesetter| page(document, typesetter))
@@ -81,6 +88,9 @@ pub(super) fn write_cell(page: &mut String, cell: &Cell, pictures: &Pictures, ty
     );
     if !cell.outputs.is_empty() {
         page.push_str("<div class=\"outputs\">\n");
+        if cell.is_stale {
+            let _ = writeln!(page, "<p class=\"stale\">{STALE}</p>");
+        }
         cell.outputs.iter().for_each(|output| write_output(page, output, typesetter));
         page.push_str("</div>\n");
     }
@@ -107,8 +117,39 @@ fn write_output(page: &mut String, output: &Output, typesetter: &Typesetter) {
     }
 }
 
+/// Writes a printed text. The middle of a long one is in an element that a click opens.
 fn write_text(page: &mut String, class: &str, text: &str) {
-    let _ = writeln!(page, "<pre class=\"{class}\" tabindex=\"0\">{}</pre>", ansi::to_html(text));
+    let text = ansi::last_words(text);
+    let mut renderer = ansi::Renderer::default();
+    let mut write_part = |page: &mut String, text: &str| {
+        let html = renderer.render(text);
+        // Browsers remove a line end at the beginning.
+        let begin = if html.starts_with('\n') { "\n" } else { "" };
+        let _ = writeln!(page, "<pre class=\"{class}\" tabindex=\"0\">{begin}{html}</pre>");
+    };
+    let lines: Vec<&str> = text.trim_end().split('\n').collect();
+    if lines.len() <= MAX_LINES {
+        return write_part(page, &text);
+    }
+    let (first, rest) = lines.split_at(MAX_LINES / 2);
+    let (rest, last) = rest.split_at(rest.len() - MAX_LINES / 2);
+    page.push_str("<div class=\"long\">\n");
+    write_part(page, &first.join("\n"));
+    let _ = writeln!(page, "<details><summary>{}</summary>", more_lines(rest.len()));
+    write_part(page, &rest.join("\n"));
+    page.push_str("</details>\n");
+    write_part(page, &last.join("\n"));
+    page.push_str("</div>\n");
+}
+
+fn more_lines(count: usize) -> String {
+    let digits = count.to_string();
+    let grouped = digits.char_indices().flat_map(|(at, digit)| {
+        let is_group = at > 0 && (digits.len() - at).is_multiple_of(3);
+        is_group.then_some(',').into_iter().chain([digit])
+    });
+    let grouped: String = grouped.collect();
+    if count == 1 { "One more line".to_owned() } else { format!("{grouped} more lines") }
 }
 
 /// Writes the richest representation that the page can show without a network.

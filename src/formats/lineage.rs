@@ -12,13 +12,17 @@ pub(super) struct Cells<'a> {
     notebook: &'a Notebook,
     /// See `shown_by_drafts`.
     shown: HashMap<&'a DraftId, &'a Run>,
+    /// See `stale_of_drafts`.
+    stale: HashMap<&'a DraftId, &'a Run>,
     /// See `Notebook::drafts_by_place`.
     places: HashMap<(&'a StateId, Option<&'a StateId>), Vec<&'a Draft>>,
 }
 
 impl<'a> Cells<'a> {
     pub(super) fn of(notebook: &'a Notebook) -> Self {
-        Self { notebook, shown: shown_by_drafts(notebook), places: notebook.drafts_by_place() }
+        let shown = shown_by_drafts(notebook);
+        let stale = stale_of_drafts(notebook, &shown);
+        Self { notebook, shown, stale, places: notebook.drafts_by_place() }
     }
 
     /// The same, if failed attempts have cells of their own: drafts show only imported outputs.
@@ -33,7 +37,7 @@ impl<'a> Cells<'a> {
         let above = state.parent.as_ref().into_iter().flat_map(|on| self.drafts_at(on, Some(&state.id)));
         let mut cells: Vec<Cell> = above
             .filter(|draft| !draft.source.trim().is_empty() || draft.imported_cell.is_some())
-            .map(|draft| cell_of_draft(draft, &self.shown))
+            .map(|draft| self.of_draft(draft))
             .collect();
         for (i, text) in state.prose.iter().enumerate() {
             let cell = Cell::new(DraftKind::Markdown, text);
@@ -63,7 +67,24 @@ impl<'a> Cells<'a> {
 
     /// The drafts at the end of a state's lineage.
     pub(super) fn drafts_on(&self, state: &'a StateId) -> Vec<Cell> {
-        self.drafts_at(state, None).map(|draft| cell_of_draft(draft, &self.shown)).collect()
+        self.drafts_at(state, None).map(|draft| self.of_draft(draft)).collect()
+    }
+
+    /// The cell of a draft. If it has the outputs of an earlier version, it also has the number of
+    /// that version, as in Jupyter.
+    fn of_draft(&self, draft: &Draft) -> Cell {
+        let shown = self.shown.get(&draft.id);
+        let stale = self.stale.get(&draft.id);
+        let run = shown.or(stale);
+        let state = run.and_then(|run| self.notebook.state(run.state.as_ref()?));
+        Cell {
+            id: draft.id.as_str().to_owned(),
+            outputs: run.map(|run| outputs_of(run)).unwrap_or_default(),
+            exec_count: run.and_then(|run| run.exec_count).or(state.map(|state| state.exec_count)),
+            is_stale: shown.is_none() && stale.is_some(),
+            imported_cell: draft.imported_cell,
+            ..Cell::new(draft.kind, &draft.source)
+        }
     }
 
     fn drafts_at(&self, on: &'a StateId, before: Option<&'a StateId>) -> impl Iterator<Item = &'a Draft> {
@@ -150,15 +171,18 @@ fn shown_by_drafts(notebook: &Notebook) -> HashMap<&DraftId, &Run> {
     of_draft.collect()
 }
 
-fn cell_of_draft(draft: &Draft, shown: &HashMap<&DraftId, &Run>) -> Cell {
-    let run = shown.get(&draft.id);
-    Cell {
-        id: draft.id.as_str().to_owned(),
-        outputs: run.map(|run| outputs_of(run)).unwrap_or_default(),
-        exec_count: run.and_then(|run| run.exec_count),
-        imported_cell: draft.imported_cell,
-        ..Cell::new(draft.kind, &draft.source)
-    }
+/// For each draft, the run whose outputs the page shows below the draft as stale, if it shows no
+/// others there.
+fn stale_of_drafts<'a>(
+    notebook: &'a Notebook,
+    shown: &HashMap<&DraftId, &Run>,
+) -> HashMap<&'a DraftId, &'a Run> {
+    let code = notebook.drafts().filter(|draft| draft.kind == DraftKind::Code);
+    let of_draft = code.filter(|draft| !shown.contains_key(&draft.id)).filter_map(|draft| {
+        let run = notebook.run(draft.stale_run.as_ref()?)?;
+        (!run.outputs.items().is_empty()).then_some((&draft.id, run))
+    });
+    of_draft.collect()
 }
 
 /// The outputs of a run. Adds the run's error if the outputs do not contain an error.

@@ -9,6 +9,7 @@ mod formulas;
 mod html;
 mod ipynb;
 mod ipynb_rewrite;
+mod ipython;
 mod lineage;
 mod markdown;
 mod nbformat;

@@ -1,10 +1,14 @@
 //! Python programs whose cells are divided by `# %%` (the "percent format" of editors and of
 //! Jupytext).
 //!
-//! Markdown and IPython's magics are written as comments. If a comment in the user's code looks
-//! like such a comment, it gets another `# `. Reading removes exactly the `# ` that writing added.
+//! Markdown is written as comments. Magics are written as the calls that IPython makes of them
+//! (`ipython`), so the program runs under IPython. `%%time` and `%%capture` become comments,
+//! because the cells below them are Python. So do magics whose call is not certain. If a comment in
+//! the user's code looks like such a comment, it gets another `# `. Reading removes exactly the
+//! `# ` that writing added.
 
 use super::document::{Cell, Document, RAISES, malformed};
+use super::ipython::{self, has_python_body, is_cell_magic, is_ipython, is_magic};
 use super::markdown;
 use crate::notebook::DraftKind;
 use crate::problem::Problem;
@@ -24,37 +28,49 @@ pub(super) fn write(document: &Document) -> String {
 fn comment(text: &str) -> String {
     let line = |line: &str| match line {
         "" => "#".to_owned(),
-        // Without the second space, this line would be read as the beginning of a cell.
-        line if is_marker(&format!("# {line}")) => format!("#  {line}"),
+        line if is_marker_in_text(line) => format!("#  {line}"),
         line => format!("# {line}"),
     };
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
+/// Whether a line of Markdown needs a second blank. Otherwise it would be read as the beginning of
+/// a cell, or as a line that got such a blank.
+fn is_marker_in_text(line: &str) -> bool {
+    is_marker(&format!("# {}", line.trim_start_matches(' ')))
+}
+
 fn code(source: &str) -> String {
-    if is_cell_magic(source) {
-        return comment_all(source);
+    // `read` does the same with the whole file.
+    let source = source.replace("\r\n", "\n");
+    let source = source.trim_end_matches('\n');
+    if is_cell_magic(source) && !has_python_body(source) {
+        return ipython::cell_written(source);
     }
-    let mut quotes = Quotes::default();
+    let lines: Vec<&str> = source.split('\n').collect();
+    let mut syntax = Syntax::default();
     let mut written = Vec::new();
-    for line in source.split('\n') {
-        let is_ipython = || is_magic(bare(line)) || is_help(line);
-        let is_odd = is_marker(bare(line)) || !quotes.is_inside() && is_ipython();
-        written.push(if is_odd { format!("# {line}") } else { line.to_owned() });
-        quotes.pass(line);
+    let mut at = 0;
+    while at < lines.len() {
+        let line = lines[at];
+        if syntax.is_at_statement() && is_ipython(line) {
+            let count = ipython::count_of_lines(&lines[at..]);
+            written.push(ipython::written(&lines[at..at + count].join("\n")));
+            at += count;
+            continue;
+        }
+        let is_odd = is_marker(bare(line)) || syntax.is_at_statement() && is_magic(bare(line));
+        written.push(if is_odd {
+            format!("# {line}")
+        } else if syntax.is_at_statement() {
+            ipython::as_typed(line)
+        } else {
+            line.to_owned()
+        });
+        syntax.pass(line);
+        at += 1;
     }
     written.join("\n")
-}
-
-/// Whether a cell begins with `%%name`. The text of such a cell is not Python.
-fn is_cell_magic(source: &str) -> bool {
-    let first = source.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    first.strip_prefix("%%").is_some_and(|rest| rest.starts_with(|c: char| c.is_alphabetic() || c == '!'))
-}
-
-fn comment_all(source: &str) -> String {
-    let line = |line: &str| if line.is_empty() { "#".to_owned() } else { format!("# {line}") };
-    source.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Removes each `# ` at the beginning of a line. Stops at a cell marker (`# %%`).
@@ -66,40 +82,6 @@ fn bare(mut line: &str) -> &str {
         line = rest;
     }
     line
-}
-
-/// Whether a line is a magic or a shell command of IPython. Requests for help are not included (see
-/// `is_help`): an imported comment that ends in a question mark must stay a comment.
-fn is_magic(line: &str) -> bool {
-    let line = line.trim_start();
-    let begins = |text: &str| {
-        let letter = |c: char| c.is_alphabetic() || c == '_';
-        match text.strip_prefix('%') {
-            Some(rest) => rest.trim_start_matches('%').starts_with(letter),
-            None => text.strip_prefix('!').is_some_and(|rest| {
-                rest.trim_start_matches('!').starts_with(|c: char| letter(c) || "./~$\\{".contains(c))
-            }),
-        }
-    };
-    let assigned = || {
-        let (names, value) = line.split_once('=')?;
-        let is_name = |name: &str| {
-            let name = name.trim();
-            !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_.[]'\"".contains(c))
-        };
-        Some(names.split(',').all(is_name) && begins(value.trim_start()))
-    };
-    begins(line) || assigned() == Some(true)
-}
-
-/// Whether a line asks IPython for help (`name?`). Such a line is exported as a comment and stays a
-/// comment when it is imported.
-fn is_help(line: &str) -> bool {
-    let line = line.trim();
-    let name = line.trim_matches('?');
-    line.len() > name.len()
-        && !name.is_empty()
-        && name.chars().all(|c| c.is_alphanumeric() || "_.*".contains(c))
 }
 
 /// Whether a line is the marker `# %%` or `#%%`, which begins a cell.
@@ -182,67 +164,90 @@ fn uncommented(body: &[&str]) -> String {
             return inside.trim_matches('\n').to_owned();
         }
     }
-    let line =
-        |line: &&str| line.strip_prefix("# ").or_else(|| line.strip_prefix('#')).unwrap_or(line).to_owned();
+    let line = |line: &&str| {
+        let text = line.strip_prefix("# ").or_else(|| line.strip_prefix('#')).unwrap_or(line);
+        text.strip_prefix(' ').filter(|rest| is_marker_in_text(rest)).unwrap_or(text).to_owned()
+    };
     body.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn uncoded<'a>(body: &[&'a str]) -> String {
-    let uncommented = |line: &'a str| line.strip_prefix("# ").or_else(|| (line == "#").then_some(""));
-    let all: Option<Vec<&str>> = body.iter().copied().map(uncommented).collect();
-    if let Some(all) = all.map(|lines| lines.join("\n")).filter(|text| is_cell_magic(text)) {
-        return all;
+fn uncoded(body: &[&str]) -> String {
+    if let Some(cell) = commented_cell(body) {
+        return cell;
     }
-    let mut quotes = Quotes::default();
+    let mut syntax = Syntax::default();
     let mut read = Vec::new();
     for line in body {
-        let rest = bare(line);
-        let is_odd = rest != *line && (is_marker(rest) || !quotes.is_inside() && is_magic(rest));
-        let own = if is_odd { &line[2..] } else { line };
-        quotes.pass(own);
+        let is_at_statement = syntax.is_at_statement();
+        let written = ipython::read(line, body.len() == 1).filter(|_| is_at_statement);
+        let own = written.unwrap_or_else(|| {
+            let rest = bare(line);
+            let is_odd = rest != *line && (is_marker(rest) || is_at_statement && is_magic(rest));
+            if is_odd { line[2..].to_owned() } else { (*line).to_owned() }
+        });
+        if !(is_at_statement && is_ipython(&own)) {
+            syntax.pass(&own);
+        }
         read.push(own);
     }
     read.join("\n")
 }
 
-/// Tracks, line by line, whether a program is inside a triple-quoted string, in which no line is a
-/// magic. Approximates Python's syntax.
-#[derive(Default)]
-struct Quotes {
-    open: Option<&'static str>,
+/// The text of a cell magic's cell of which each line is a comment, as other programs write it.
+fn commented_cell(body: &[&str]) -> Option<String> {
+    let uncommented = |line: &&str| match *line {
+        "#" => Some(String::new()),
+        line => line.strip_prefix("# ").map(str::to_owned),
+    };
+    let text = body.iter().map(uncommented).collect::<Option<Vec<_>>>()?.join("\n");
+    (text.starts_with("%%") && is_cell_magic(&text) && !has_python_body(&text)).then_some(text)
 }
 
-impl Quotes {
-    fn is_inside(&self) -> bool {
-        self.open.is_some()
+/// Tracks, line by line, whether a statement begins. Within a string, brackets or a continued line,
+/// no line is a magic. Approximates Python's syntax.
+#[derive(Default)]
+struct Syntax {
+    /// The quotes of the string that is open.
+    string: Option<&'static str>,
+    /// The number of open brackets.
+    depth: usize,
+    /// Whether a backslash ended the last line.
+    is_continued: bool,
+}
+
+impl Syntax {
+    fn is_at_statement(&self) -> bool {
+        self.string.is_none() && self.depth == 0 && !self.is_continued
     }
 
+    /// Passes a line of Python.
     fn pass(&mut self, line: &str) {
+        self.is_continued = false;
         let mut rest = line;
-        let mut quote: Option<char> = None;
         while let Some(c) = rest.chars().next() {
             let step = c.len_utf8();
-            if let Some(own) = self.open {
+            if rest == "\\" {
+                self.is_continued = true;
+                return;
+            }
+            if let Some(own) = self.string {
                 match rest.strip_prefix(own) {
-                    Some(after) => (self.open, rest) = (None, after),
+                    Some(after) => (self.string, rest) = (None, after),
                     None => rest = escaped(rest, step),
                 }
-            } else if let Some(own) = quote {
-                if c == own {
-                    quote = None;
-                }
-                rest = escaped(rest, step);
-            } else if let Some(own) = ["\"\"\"", "'''"].into_iter().find(|own| rest.starts_with(own)) {
-                (self.open, rest) = (Some(own), &rest[3..]);
-            } else if c == '#' {
-                return;
-            } else {
-                if c == '"' || c == '\'' {
-                    quote = Some(c);
-                }
-                rest = &rest[step..];
+                continue;
             }
+            self.string = ["\"\"\"", "'''", "\"", "'"].into_iter().find(|own| rest.starts_with(own));
+            match c {
+                '#' => return,
+                '(' | '[' | '{' => self.depth += 1,
+                ')' | ']' | '}' => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+            rest = &rest[self.string.map_or(step, str::len)..];
         }
+        // A string in single quotes ends with its line.
+        self.string = self.string.filter(|quotes| quotes.len() > 1);
     }
 }
 

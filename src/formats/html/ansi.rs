@@ -17,30 +17,37 @@ struct TextStyle {
     back: Option<String>,
 }
 
-/// Renders a text to HTML.
-pub(super) fn to_html(text: &str) -> String {
-    let (mut written, mut look, mut plain) = (String::new(), TextStyle::default(), String::new());
-    let text = last_words(text);
-    let mut rest = text.as_str();
-    while let Some(at) = rest.find('\u{1b}') {
-        plain.push_str(&rest[..at]);
-        let (codes, after) = sequence(&rest[at + 1..]);
-        rest = after;
-        let Some(codes) = codes else { continue };
-        let mut changed = look.clone();
-        changed.take(&codes);
-        if changed != look {
-            flush(&mut written, &look, &mut plain);
-            look = changed;
+/// Renders a text to HTML, in parts: each part begins with the style in which the last one ended.
+#[derive(Default)]
+pub(super) struct Renderer {
+    look: TextStyle,
+}
+
+impl Renderer {
+    /// Renders a part. The text has no `\r` (see `last_words`).
+    pub(super) fn render(&mut self, text: &str) -> String {
+        let (mut written, mut plain) = (String::new(), String::new());
+        let mut rest = text;
+        while let Some(at) = rest.find('\u{1b}') {
+            plain.push_str(&rest[..at]);
+            let (codes, after) = sequence(&rest[at + 1..]);
+            rest = after;
+            let Some(codes) = codes else { continue };
+            let mut changed = self.look.clone();
+            changed.take(&codes);
+            if changed != self.look {
+                flush(&mut written, &self.look, &mut plain);
+                self.look = changed;
+            }
         }
+        plain.push_str(rest);
+        flush(&mut written, &self.look, &mut plain);
+        written
     }
-    plain.push_str(rest);
-    flush(&mut written, &look, &mut plain);
-    written
 }
 
 /// Keeps the part of each line after its last `\r`. For a progress bar, this is its final state.
-fn last_words(text: &str) -> String {
+pub(super) fn last_words(text: &str) -> String {
     if !text.contains('\r') {
         return text.to_owned();
     }
