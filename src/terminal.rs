@@ -41,6 +41,8 @@ const HIDDEN: [&str; 3] = ["RATOON_TOKEN", "RATOON_INSTALLED_IN", "RATOON_WORKER
 /// The terminals of a server.
 #[derive(Debug)]
 pub(crate) struct Terminals {
+    /// The program that is started: the user's shell.
+    shell: OsString,
     /// The directory in which shells start.
     dir: PathBuf,
     /// The directory of the server's Python, whose programs shells find first.
@@ -136,7 +138,8 @@ impl Terminals {
     /// No terminals yet. Their shells will start in the directory `dir`. They find the programs in the
     /// directory `python` first: `pip` installs for the cells.
     pub(crate) fn new(dir: PathBuf, python: Option<PathBuf>) -> Self {
-        Self { dir, python, all: Arc::default() }
+        let shell = std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
+        Self { shell, dir, python, all: Arc::default() }
     }
 
     /// The value of `PATH` for shells.
@@ -147,7 +150,7 @@ impl Terminals {
         std::env::join_paths(own.cloned().chain(std::env::split_paths(&path))).unwrap_or(path.clone())
     }
 
-    /// Starts a shell: the user's, or else `/bin/sh`. Returns the number of its terminal.
+    /// Starts a shell. Returns the number of its terminal.
     ///
     /// # Errors
     /// When there are too many terminals, or the shell cannot be started.
@@ -180,13 +183,12 @@ impl Terminals {
     }
 
     fn start(&self) -> io::Result<(Child, pty_process::Pty)> {
-        let shell = std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
         let as_io = |error| match error {
             pty_process::Error::Io(error) => error,
             other => io::Error::other(other),
         };
         let (pty, inside) = pty_process::open().map_err(as_io)?;
-        let command = Command::new(shell)
+        let command = Command::new(&self.shell)
             .current_dir(&self.dir)
             .env("TERM", "xterm-256color")
             .env("COLORTERM", "truecolor")
@@ -257,6 +259,12 @@ fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
+    /// Terminals with a shell that keeps no history.
+    fn terminals() -> Terminals {
+        let python = Some("/python/of/cells".into());
+        Terminals { shell: "/bin/sh".into(), ..Terminals::new(std::env::temp_dir(), python) }
+    }
+
     /// Waits until a terminal has shown a text.
     async fn until(attached: &mut Attached, wanted: &str) -> String {
         let mut shown = Vec::new();
@@ -274,7 +282,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_terminal_shows_its_output_to_all_pages_also_later_and_ends_with_its_shell() {
-        let terminals = Terminals::new(std::env::temp_dir(), Some("/python/of/cells".into()));
+        let terminals = terminals();
         let number = terminals.open().unwrap();
         let mut first = terminals.attach(number).unwrap();
         first.all();
@@ -297,7 +305,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_page_that_reads_too_slowly_gets_what_is_kept_and_closing_ends_what_runs() {
-        let terminals = Terminals::new(std::env::temp_dir(), Some("/python/of/cells".into()));
+        let terminals = terminals();
         let number = terminals.open().unwrap();
         let mut slow = terminals.attach(number).unwrap();
         let mut fast = terminals.attach(number).unwrap();

@@ -800,6 +800,7 @@ fn outputs_of_an_earlier_version_are_exported() {
         version: 1,
         received: Vec::new(),
         imported_cell: None,
+        instead_of: None,
         stale_run: stale_run.map(ExecId::new),
     };
     notebook.append_draft(draft("edited", DraftKind::Code, Some("run")));

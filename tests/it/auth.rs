@@ -25,6 +25,8 @@ fn routes(server: &TestServer) -> Vec<(String, String)> {
         ("GET".into(), "/".into()),
         ("GET".into(), "/n/main".into()),
         ("GET".into(), "/ws/main".into()),
+        ("GET".into(), "/terminal".into()),
+        ("GET".into(), "/terminals/1".into()),
         ("POST".into(), "/mcp".into()),
     ]);
     assert!(routes.len() > 15);

@@ -57,6 +57,7 @@ mod server;
 mod soak;
 mod sockets;
 mod start;
+mod terminals;
 mod startup;
 mod survival;
 mod sweeps;

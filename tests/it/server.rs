@@ -304,6 +304,8 @@ pub fn program(under: &[&str]) -> Command {
     };
     let own = |name: &str| Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     command.env("XDG_CONFIG_HOME", own("config")).env("IPYTHONDIR", own("ipython"));
+    // A shell that keeps no history.
+    command.env("SHELL", "/bin/sh");
     command.env("RATOON_WORKER_DIR", own("workers")).env("RATOON_WORKER_IDLE", "30");
     command
 }
