@@ -38,7 +38,7 @@ const PURE = {
     editor: ['code-assist'],
     example: ['example-cells', 'guide'],
     files: ['files', 'file-browser'],
-    find: ['matches'],
+    find: ['matches', 'searched-outputs'],
     graph: [
         'branches',
         'code-name',
