@@ -837,7 +837,7 @@ test('Find goes through outputs after the code of their cell; Replace counts and
     // In the box of the long output, line 280 is scrolled into sight.
     const isSeen = () =>
         page.evaluate(() => {
-            const [range] = CSS.highlights.get('found-here') ?? [];
+            const [range] = /** @type {Iterable<Range>} */ (CSS.highlights.get('found-here') ?? []);
             const at = range?.getBoundingClientRect();
             const box = document.querySelector('[data-boxed] > .text').getBoundingClientRect();
             return at && at.height > 0 && at.top >= box.top && at.bottom <= Math.min(box.bottom, innerHeight);

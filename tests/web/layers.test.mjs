@@ -110,6 +110,7 @@ test('only socket.js and early.js open a WebSocket, and only the listed modules 
                 'agents/agents-api.js',
                 'python/pythons-api.js',
                 'outputs/library-scripts.js',
+                'notebook/away.js',
                 'notebook/memory-status.js',
                 'widgets/widget-scripts.js',
             ].includes(path)

@@ -136,6 +136,7 @@ export class App extends Component {
             keepHistories(this.controller.focus.views);
         });
         this.componentDidUpdate();
+        whenLoaded('memory', () => this.forceUpdate());
         whenLoaded('lint', ({ CodeProblems }) => {
             this.controller.problems = new CodeProblems(this.controller);
         });

@@ -22,10 +22,6 @@ export const SAVE_WORDS = Object.freeze({
     inTabHint: (/** @type {number} */ n) =>
         `${edits(n)} of ${n === 1 ? 'a cell that ran is' : 'cells that ran are'} kept in this tab, also ` +
         'after a reload. Code is saved when you run it, text when you leave its cell.',
-    memoryHint: (/** @type {string} */ own, /** @type {string} */ used, /** @type {string} */ total) =>
-        `Memory of this notebook, with all its states: ${own}. The computer uses ${used} of ${total}.`,
-    memoryScarce: (/** @type {string} */ own, /** @type {string} */ used, /** @type {string} */ total) =>
-        `${own} · ${used} of ${total} used`,
     pushing: 'Saved · pushing…',
     pushingHint: 'The last changes are being copied to the store.',
     pushed: (/** @type {string} */ time) => `Saved · pushed ${time}`,

@@ -5,6 +5,7 @@
 export const PARTS = {
     agents: () => import('../agents/agents-view.js'),
     attachPictures: () => import('../files/attach-pictures.js'),
+    away: () => import('../notebook/away.js'),
     branches: () => import('../branches/branches-dialog.js'),
     cellMenu: () => import('../cell/cell-menu.js'),
     compare: () => import('../compare/compare-view.js'),
@@ -20,6 +21,7 @@ export const PARTS = {
     markdown: () => import('../outputs/markdown.js'),
     markdownEditing: () => import('../editor/markdown-editing.js'),
     math: () => import('../outputs/formula-view.js'),
+    memory: () => import('../notebook/memory-status.js'),
     minimap: () => import('../graph/minimap.js'),
     nodeMenu: () => import('../graph/node-menu.js'),
     outline: () => import('../outline/outline-pane.js'),
