@@ -62,7 +62,8 @@ test(
         await page.waitForFunction(() => performance.getEntriesByName('parts loaded').length > 0);
         const dot = (wanted) =>
             page.waitForFunction((colour) => {
-                const { href } = document.querySelector('link[rel="icon"]');
+                const icon = document.querySelector('link[rel="icon"]');
+                const { href } = /** @type {HTMLLinkElement} */ (icon);
                 const [, found = ''] = decodeURIComponent(href).match(/<circle .*fill="(#\w+)"/) ?? [];
                 return found === colour;
             }, wanted);

@@ -480,7 +480,14 @@ function Banner({ page, code, onPython, children }) {
         <div class="banners">
             <${FollowingBar} page=${page} />
             ${children}
-            <div role="status">${calm && html`<div class="banner">${calm}</div>`}</div>
+            <div role="status">${
+                calm &&
+                html`<div class="banner">${calm} ${
+                    connection === 'waiting' &&
+                    html`<button class="text-button" onClick=${() => page.host.reconnect?.()}>
+                        ${WORDS.retryNow}</button>`
+                }</div>`
+            }</div>
             ${
                 !isOver &&
                 model.python?.problem &&

@@ -40,9 +40,12 @@ export class MemoryStatus extends Component {
     /** @param {{rev: number, isOpen: boolean}} next @param {{memory: Memory | null}} state */
     shouldComponentUpdate({ rev, isOpen }, state) {
         const isBack = isOpen && !this.props.isOpen;
-        if (this.props.isOpen && !isOpen) this.setState({ memory: null });
         if (rev !== this.props.rev || isBack) this.#askLater();
-        return state.memory !== this.state.memory;
+        return state.memory !== this.state.memory || isOpen !== this.props.isOpen;
+    }
+
+    componentDidUpdate() {
+        if (!this.props.isOpen && this.state.memory) this.setState({ memory: null });
     }
 
     componentWillUnmount() {

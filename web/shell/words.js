@@ -25,7 +25,8 @@ export const WORDS = Object.freeze({
     disconnected: 'Disconnected',
     viewOnly: 'View only',
     offline: 'Reconnecting',
-    offlineLong: 'Offline. Your edits are sent when you reconnect.',
+    offlineLong: 'Offline. Your edits are sent when you reconnect. The page tries again every second.',
+    retryNow: 'Retry now',
     ended:
         'Your access to this notebook has ended. You can still copy what you see. To continue, open ' +
         'the link that Ratoon printed when it started, or ask for a new link.',
