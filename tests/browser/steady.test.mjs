@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { becomes, nightly } from './browser.mjs';
-import { page, ran, run, test, texts } from './harness.mjs';
+import { page, ran, release, run, test, texts, untilReleased } from './harness.mjs';
 
 const real = { skip: !process.env.RATOON_BIN };
 const HTML = (text) => `from IPython.display import HTML\nHTML(${JSON.stringify(text)})`;
@@ -124,3 +124,49 @@ test(
         assert.deepEqual(await heights(), [high, low]);
     },
 );
+
+for (const [what, code] of [
+    ['prints 100 lines', 'for i in range(100): print(i)'],
+    ['shows a plot', HTML('<div style="height: 400px">a plot</div>')],
+])
+    test(`the cell that is typed in keeps its place while a cell above it ${what}`, real, async () => {
+        await run(`import os, time\n${untilReleased('go')}\n${code}`);
+        await page.waitForSelector('.cell[data-status="running"]');
+        await page.keyboard.insertText('typing');
+        // As painted: the notebook scrolls between a change of the layout and the next paint.
+        const top = () =>
+            page.evaluate(async () => {
+                for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
+                return document.activeElement.closest('.cm-editor').getBoundingClientRect().top;
+            });
+        const before = await top();
+        await release('go');
+        await ran(1);
+        if (what === 'shows a plot') await shown(1);
+        await page.waitForFunction(
+            () => document.querySelector('.outputs')?.getBoundingClientRect().height > 400,
+        );
+        assert.equal(await top(), before);
+        // A key press then does not move it, either.
+        await page.keyboard.insertText(' on');
+        assert.equal(await top(), before);
+    });
+
+test('the end of the window does not cut the cell that gets the focus after a run', real, async () => {
+    const { height } = await page.$eval('main', (one) => one.getBoundingClientRect());
+    // The cell below would begin in the window and end below it.
+    for (const left of [150, 120, 90, 60, 30]) {
+        await page.locator('.cell[data-fresh] .cm-content').click();
+        await run(HTML(`<div style="height: ${Math.round(height - left)}px"></div>`));
+        const isCut = () =>
+            page.evaluate(() => {
+                const cell = document.activeElement.closest('.cell').getBoundingClientRect();
+                const pane = document.querySelector('main').getBoundingClientRect();
+                return cell.top < pane.bottom && cell.bottom > pane.bottom;
+            });
+        await page.waitForSelector('.cell[data-kind="ran"] .frame-place[data-ready]');
+        await becomes(isCut, false);
+        await page.reload();
+        await page.waitForSelector('.notebook[aria-busy="false"]');
+    }
+});

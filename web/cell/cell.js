@@ -13,7 +13,7 @@ import { BranchTabs } from './branch-tabs.js';
 import { Crash } from './crash.js';
 import { cellName, editorName } from './cell-name.js';
 import { isWhole } from './cell-operations.js';
-import { cellElement } from './focus.js';
+import { cellElement, showWhole } from './focus.js';
 import { foldedCode } from './folds.js';
 import { Editor } from '../editor/editor.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
@@ -115,7 +115,8 @@ export class Cell extends Component {
         };
         if (isText(this.props.cell) && !this.state.isEditing) this.setState({ isEditing: true }, focus);
         else focus();
-        cellElement(this.props.cell.key)?.scrollIntoView({ block: 'nearest' });
+        const element = cellElement(this.props.cell.key);
+        if (element) showWhole(element);
     }
 
     /** Whether the cell shows one line in place of its code. */

@@ -104,7 +104,7 @@ export class App extends Component {
         );
         if (this.main && notebook) {
             this.scrolling.watch(this.main, notebook);
-            keepPointerSteady(this.main, notebook);
+            keepPointerSteady(this.main, notebook, () => this.controller.focus.typedIn());
         }
         this.main?.addEventListener('focusin', (event) =>
             this.controller.selected.onFocusIn(/** @type {Element} */ (event.target)),

@@ -47,6 +47,7 @@ export class Scrolling {
         }).observe(notebook);
         for (const look of /** @type {const} */ (['wheel', 'touchmove', 'pointerdown']))
             main.addEventListener(look, () => this.#leave(), { passive: true });
+        main.addEventListener('input', () => this.controller.focus.unfollow(), { capture: true });
     }
 
     /** @param {Cell[]} cells the cells that the page shows now */
