@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { becomes, nightly } from './browser.mjs';
-import { page, ran, release, run, test, texts, untilReleased } from './harness.mjs';
+import { page, post, ran, release, run, server, test, texts, untilReleased } from './harness.mjs';
 
 const real = { skip: !process.env.RATOON_BIN };
 const HTML = (text) => `from IPython.display import HTML\nHTML(${JSON.stringify(text)})`;
@@ -170,3 +170,40 @@ test('the end of the window does not cut the cell that gets the focus after a ru
         await page.waitForSelector('.notebook[aria-busy="false"]');
     }
 });
+
+test(
+    'a reload keeps what the notebook and the graph are scrolled to, and which lines are unfolded',
+    real,
+    async () => {
+        for (let i = 0; i < 40; i += 1)
+            await post(server, '/execute', {
+                exec_id: `e${i}`,
+                state_name: i ? `s${i - 1}` : 'initial',
+                new_state_name: `s${i}`,
+                code: `print(${i})`,
+            });
+        await page.goto(new URL('/n/main', page.url()).href);
+        await ran(40);
+        await page
+            .locator('.row', { hasText: /\d+ cells/ })
+            .first()
+            .click();
+        await page.waitForFunction(() => document.querySelectorAll('.row').length > 25);
+        const place = () =>
+            page.evaluate(() => [
+                document.querySelector('main').scrollTop,
+                document.querySelector('#graph').scrollTop,
+                document.querySelector('#graph').scrollHeight,
+            ]);
+        await page.locator('main').evaluate((one) => one.scrollTo(0, 700));
+        await page.locator('#graph').evaluate((one) => one.scrollTo(0, 333));
+        await becomes(async () => (await place()).slice(0, 2), [700, 333]);
+        const before = await place();
+        await page.reload();
+        await ran(40);
+        await becomes(place, before);
+        // It also stays after all outputs have loaded.
+        await page.waitForFunction(() => performance.getEntriesByName('parts loaded').length > 0);
+        assert.deepEqual(await place(), before);
+    },
+);

@@ -25,6 +25,7 @@ import { keepHistories } from '../editor/typing-history.js';
 import { LazyPart, preloadParts, whenLoaded, withPart } from '../shell/lazy-parts.js';
 import { Scrolling } from './scrolling.js';
 import { ROW_WORDS } from '../sweep/row-words.js';
+import { isReload } from '../ui/reload.js';
 import { showSweep } from '../sweep/sweep-commands.js';
 import { memberOf } from '../sweep/sweeps.js';
 
@@ -55,12 +56,6 @@ const outlinePane = (/** @type {import('../shell/lazy-parts.js').Part<'outline'>
     part.OutlinePane;
 const variablesPane = (/** @type {import('../shell/lazy-parts.js').Part<'variables'>} */ part) =>
     part.VariablesPane;
-
-/** Whether this page was opened by a reload. */
-const isReload = () => {
-    const [opening] = performance.getEntriesByType('navigation');
-    return /** @type {PerformanceNavigationTiming | undefined} */ (opening)?.type === 'reload';
-};
 
 /**
  * @extends {Component<{page: import('./page.js').Page, rev: number}, {showsGraph: boolean,
@@ -133,6 +128,7 @@ export class App extends Component {
         );
         addEventListener('pagehide', () => {
             this.props.page.host.remember('focus', this.controller.focus.kept());
+            this.props.page.host.remember('scroll', this.scrolling.kept());
             keepHistories(this.controller.focus.views);
         });
         this.componentDidUpdate();
@@ -162,8 +158,9 @@ export class App extends Component {
         if (this.wantsExample && isEmpty(page, this.cells)) return this.#startExample();
         if (document.activeElement !== document.body) return;
         const kept = isReload() && page.host.recall('focus');
-        if (kept && this.controller.focus.restore(kept)) return;
-        if (!this.beganWithoutState) return;
+        const isRestored = kept && this.controller.focus.restore(kept);
+        if (isReload()) this.scrolling.restore(page.host.recall('scroll'));
+        if (isRestored || !this.beganWithoutState) return;
         const [first, second] = this.cells;
         const isUnread = this.cells.every(({ kind }) => kind === 'draft');
         if (first && second && isUnread) this.controller.focus.cell(first.key);
