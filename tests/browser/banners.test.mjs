@@ -33,6 +33,7 @@ test(
         await run('import os\nprint("before")\nos.kill(os.getpid(), 9)', 'Control+Enter');
         await page.waitForSelector('.cell[data-status="crashed"]');
         await prints('before');
+        await page.waitForSelector('.crash');
         const said = await page.locator('.cell[data-status="crashed"]').textContent();
         assert.match(said, /was killed by SIGKILL/);
         assert.match(

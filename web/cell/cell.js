@@ -10,7 +10,6 @@ import { hasEnded } from '../shell/protocol.js';
 import { duration, firstLine } from '../text/format.js';
 import { WORDS } from '../shell/words.js';
 import { BranchTabs } from './branch-tabs.js';
-import { Crash } from './crash.js';
 import { cellName, editorName } from './cell-name.js';
 import { isWhole } from './cell-operations.js';
 import { cellElement, showWhole } from './focus.js';
@@ -272,7 +271,11 @@ export class Cell extends Component {
                         }</p>`
                     }
                     ${cell.kind !== 'text' && run && html`<${SweepLine} run=${run} controller=${controller} />`}
-                    ${run?.status === 'crashed' && html`<${Crash} run=${run} />`}
+                    ${
+                        run?.status === 'crashed' &&
+                        html`<${LazyPart} of="crash" view=${crash} page=${controller.page}
+                            onFailed=${() => {}} run=${run} />`
+                    }
                     ${
                         cell.kind === 'ran' &&
                         cell.isHere &&
@@ -358,6 +361,9 @@ const runTitle = ({ model }, cell) =>
     [`${WORDS.run} (Ctrl-Enter)`, 'base' in cell && cell.base && beforeRunText(model, cell.base.id)]
         .filter(Boolean)
         .join('. ');
+
+/** @param {import('../shell/lazy-parts.js').Part<'crash'>} part */
+const crash = ({ Crash }) => Crash;
 
 /** @param {import('../shell/lazy-parts.js').Part<'cellMenu'>} part */
 const cellMenu = ({ CellMenu }) => CellMenu;

@@ -19,7 +19,6 @@ import { FollowOutput } from './follow-output.js';
 import { keepPointerSteady } from './steady-pointer.js';
 import { Graph, graphStamp } from '../graph/graph.js';
 import { Header } from './header.js';
-import { NotebookGone } from './notebook-gone.js';
 import { CellController } from '../cell/cell-controller.js';
 import { keepHistories } from '../editor/typing-history.js';
 import { LazyPart, preloadParts, whenLoaded, withPart } from '../shell/lazy-parts.js';
@@ -52,6 +51,7 @@ const branches = (/** @type {import('../shell/lazy-parts.js').Part<'branches'>} 
 const guide = (/** @type {import('../shell/lazy-parts.js').Part<'example'>} */ part) => part.Guide;
 const filesPane = (/** @type {import('../shell/lazy-parts.js').Part<'files'>} */ part) => part.FilesPane;
 const findPanel = (/** @type {import('../shell/lazy-parts.js').Part<'finder'>} */ part) => part.FindPanel;
+const notebookGone = (/** @type {import('../shell/lazy-parts.js').Part<'gone'>} */ part) => part.NotebookGone;
 const outlinePane = (/** @type {import('../shell/lazy-parts.js').Part<'outline'>} */ part) =>
     part.OutlinePane;
 const variablesPane = (/** @type {import('../shell/lazy-parts.js').Part<'variables'>} */ part) =>
@@ -504,7 +504,11 @@ function Banner({ page, code, onPython, children }) {
                         onClick=${() => page.takeOver()}>${SAVE_WORDS.takeOver}</button>`
                 }</div>`
             }
-            ${connection === 'left' && html`<${NotebookGone} page=${page} copy=${copy} />`}
+            ${
+                connection === 'left' &&
+                html`<${LazyPart} of="gone" view=${notebookGone} page=${page} onFailed=${() => {}}
+                    copy=${copy} />`
+            }
             ${
                 isOver &&
                 html`<div class="banner" data-bad role="alert">
