@@ -262,7 +262,7 @@ test('frames of libraries are hidden beside frames of the user, however few', ()
     );
     assert.deepEqual(shown(cell(4, 6), ...library(3), CAUSE, cell(4, 7)), ['4:6', '3 library', '…', '4:7']);
     const paths = {
-        '~/.pyenv/versions/3.11.7/lib/python3.11/json/decoder.py:353': 'decoder.py:353',
+        '/opt/python/lib/python3.11/json/decoder.py:353': 'decoder.py:353',
         '/home/me/nb/.venv/lib/python3.12/site-packages/pandas/core/frame.py:4330': 'frame.py:4330',
         '/usr/lib/python3/dist-packages/numpy/x.py:1': 'x.py:1',
         'pandas/_libs/index.pyx:172': 'index.pyx:172',

@@ -42,7 +42,7 @@ export class Finder {
          * @type {import('./matches.js').Position}
          */
         this.origin = { cell: 0, at: 0 };
-        /** Whether the output of the current match is not shown yet, so `onPainted` scrolls to it. */
+        /** Whether the current match is in an output that the next paint shows. */
         this.isOpening = false;
     }
 

@@ -17,7 +17,8 @@ const outputsOf = (cell) => [...cell.querySelectorAll(/** @type {'div'} */ ('.ou
  * @param {{cell: HTMLElement, parts: Set<number>}[]} cells the cells with matches in their outputs,
  *   and the indexes of those outputs
  * @param {{cell: HTMLElement, output: number, nth: number} | null} now the current match
- * @returns {HTMLElement | Range | null} the current match or, if it is not shown as text, its output
+ * @returns {HTMLElement | Range | null} the current match or, if it is not shown as text, its
+ *   output
  */
 export function markOutputs(pattern, cells, now) {
     /** @type {Range[]} */
@@ -91,7 +92,10 @@ function rangesIn(box, pattern) {
     });
 }
 
-/** Scrolls a match into sight: in its own box, and in the notebook. @param {HTMLElement | Range} match */
+/**
+ * Scrolls a match into sight: in its own box, and in the notebook.
+ * @param {HTMLElement | Range} match
+ */
 export function scrollToMatch(match) {
     const element = match instanceof Range ? match.startContainer.parentElement : match;
     const box = element?.closest('[data-boxed] > .text');

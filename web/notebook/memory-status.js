@@ -24,7 +24,8 @@ const SCARCE = 0.9;
  */
 
 /**
- * @extends {Component<{page: import('./page.js').Page, rev: number, isOpen: boolean}, {memory: Memory | null}>}
+ * @extends {Component<{page: import('./page.js').Page, rev: number, isOpen: boolean},
+ *   {memory: Memory | null}>}
  */
 export class MemoryStatus extends Component {
     state = { memory: /** @type {Memory | null} */ (null) };

@@ -1,6 +1,6 @@
 // @ts-check
-// Keeps the element below the pointer, and the editor that the user types in, in place while outputs
-// above them change their height.
+// Keeps the element below the pointer, and the editor that the user types in, in place while
+// outputs above them change their height.
 //
 // An output may get its height long after its cell ran, because a frame loads a document first. A
 // click aimed at a cell below must not land in that frame. So the notebook scrolls by the distance
