@@ -475,7 +475,7 @@ test(
         await keys('Space');
         await page.waitForFunction((from) => document.querySelector('main').scrollTop > from, before);
         await keys('Shift+Space');
-        await becomes(top, 0);
+        await becomes(top, before);
     },
 );
 
