@@ -306,9 +306,10 @@ export function showWhole(cell) {
     cell.scrollIntoView({ block: 'nearest' });
     const box = cell.closest('main');
     if (!box) return;
+    // A cell that fits only without the usual space around it is cut otherwise.
     const [at, pane] = [cell.getBoundingClientRect(), box.getBoundingClientRect()];
-    const by = Math.min(at.bottom - pane.bottom, at.top - pane.top);
-    if (by > 0) box.scrollTop += by;
+    const by = at.bottom - pane.bottom;
+    if (by > 0 && at.height + FREE < pane.height) box.scrollTop += by;
 }
 
 /** Whether an element is disabled, and so receives no key events. @param {Element} one */
