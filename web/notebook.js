@@ -100,6 +100,7 @@ const page = new Page(model, {
         return reply;
     },
     isSaving: () => socket.isSaving,
+    reconnect: () => socket.reconnect(),
     requestPaint,
     paintNow,
     paintIfDue: () => isDue && paintNow(),

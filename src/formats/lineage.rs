@@ -14,6 +14,8 @@ pub(super) struct Cells<'a> {
     shown: HashMap<&'a DraftId, &'a Run>,
     /// See `stale_of_drafts`.
     stale: HashMap<&'a DraftId, &'a Run>,
+    /// The changed code of cells that ran, by their states.
+    edits: HashMap<&'a StateId, &'a Draft>,
     /// See `Notebook::drafts_by_place`.
     places: HashMap<(&'a StateId, Option<&'a StateId>), Vec<&'a Draft>>,
 }
@@ -22,17 +24,21 @@ impl<'a> Cells<'a> {
     pub(super) fn of(notebook: &'a Notebook) -> Self {
         let shown = shown_by_drafts(notebook);
         let stale = stale_of_drafts(notebook, &shown);
-        Self { notebook, shown, stale, places: notebook.drafts_by_place() }
+        let edits = notebook.drafts().filter_map(|draft| Some((draft.instead_of.as_ref()?, draft)));
+        Self { notebook, shown, stale, edits: edits.collect(), places: notebook.drafts_by_place() }
     }
 
-    /// The same, if failed attempts have cells of their own: drafts show only imported outputs.
+    /// The same, for a document of all that ran: failed attempts have cells of their own, so drafts
+    /// show only imported outputs, and cells that ran show the code that ran.
     pub(super) fn beside_attempts(notebook: &'a Notebook) -> Self {
         let mut cells = Self::of(notebook);
         cells.shown.retain(|_, run| run.status == RunStatus::Imported);
+        cells.edits.clear();
         cells
     }
 
-    /// The cell that left a state, below the drafts and the texts above it.
+    /// The cell that left a state, below the drafts and the texts above it. If its code was changed, it
+    /// has that code and the outputs of the code that ran.
     pub(super) fn of_state(&self, state: &'a State) -> Vec<Cell> {
         let above = state.parent.as_ref().into_iter().flat_map(|on| self.drafts_at(on, Some(&state.id)));
         let mut cells: Vec<Cell> = above
@@ -45,11 +51,15 @@ impl<'a> Cells<'a> {
         }
         if let Some(run) = state.exec_id.as_ref().and_then(|id| self.notebook.run(id)) {
             let of_draft = run.draft.as_ref().map_or(state.id.as_str(), DraftId::as_str);
+            let cell = self.of_run(run);
+            let edit = self.edits.get(&state.id);
             cells.push(Cell {
                 id: of_draft.to_owned(),
                 exec_count: Some(state.exec_count),
                 is_partial: state.partial,
-                ..self.of_run(run)
+                is_stale: edit.is_some() && !cell.outputs.is_empty(),
+                source: edit.map_or(cell.source, |edit| edit.source.clone()),
+                ..cell
             });
         }
         cells

@@ -824,6 +824,15 @@ fn outputs_of_an_earlier_version_are_exported() {
         let stale = "<p class=\"stale\">Stale: from the earlier version</p>\n<pre class=\"stream\"";
         assert_eq!(page.matches(stale).count(), 1, "{page}");
     }
+    let edit = Draft { instead_of: Some(StateId::new("a")), ..draft("edit", DraftKind::Code, None) };
+    notebook.append_draft(edit);
+    let (line, tree) = (Document::of(&notebook, &StateId::new("a")), Tree::of(&notebook, &StateId::new("a")));
+    let file: Value = serde_json::from_str(&line.write(Format::Ipynb)).unwrap();
+    let cells = file["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 1, "an edit is no cell of its own: {file}");
+    assert_eq!((&cells[0]["source"], &cells[0]["outputs"]), (&json!(["print(2)"]), &stream));
+    let page = Exported::Tree(tree).write(Format::Html);
+    assert!(page.contains("print(1)") || page.contains(">1<"), "with all branches, it is the code that ran");
 }
 
 /// IPython marks the failing part of a line by a yellow background and no colour of text.

@@ -34,7 +34,7 @@ test('another tab shows typing while it happens, not only after a pause', nightl
 });
 
 test(
-    'while the user looks elsewhere, the title of the tab and notifications say what cells do',
+    'while the user looks elsewhere, the title and icon of the tab and notifications say what cells do',
     nightly(),
     async () => {
         // Headless Chromium always has the focus and shows no notifications.
@@ -59,6 +59,14 @@ test(
         await page.reload();
         await page.waitForSelector('.notebook[aria-busy="false"]');
         const title = (wanted) => page.waitForFunction((text) => document.title === text, wanted);
+        await page.waitForFunction(() => performance.getEntriesByName('parts loaded').length > 0);
+        const dot = (wanted) =>
+            page.waitForFunction((colour) => {
+                const icon = document.querySelector('link[rel="icon"]');
+                const { href } = /** @type {HTMLLinkElement} */ (icon);
+                const [, found = ''] = decodeURIComponent(href).match(/<circle .*fill="(#\w+)"/) ?? [];
+                return found === colour;
+            }, wanted);
         const leave = (isAway) =>
             page.evaluate((is) => {
                 window.isAway = is;
@@ -68,12 +76,15 @@ test(
         await title('main · Ratoon');
         await run(`x = 1\n${untilReleased('first')}`);
         await title('▶ main · Ratoon');
+        await dot('#2f74c0');
         await leave(true);
         await release('first');
         await title('✓ main · Ratoon');
+        await dot('#1f9d55');
         assert.deepEqual(await said(), [], 'only users who want notifications get them');
         await leave(false);
         await title('main · Ratoon');
+        await dot('');
         const notifications = page.getByRole('checkbox', { name: 'Notifications' });
         const openSettings = async () => {
             await page.getByRole('button', { name: 'More' }).click();
@@ -91,6 +102,7 @@ test(
         await leave(true);
         await release('second');
         await title('✗ main · Ratoon');
+        await dot('#c8372b');
         assert.deepEqual(await said(), [
             ['main: a cell failed', "oops\nNameError: name 'oops' is not defined"],
         ]);

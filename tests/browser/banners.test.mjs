@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startBinary } from './binary.mjs';
-import { nightly } from './browser.mjs';
+import { becomes, nightly } from './browser.mjs';
 import {
     forgive,
     onDisk,
@@ -33,6 +33,7 @@ test(
         await run('import os\nprint("before")\nos.kill(os.getpid(), 9)', 'Control+Enter');
         await page.waitForSelector('.cell[data-status="crashed"]');
         await prints('before');
+        await page.waitForSelector('.crash');
         const said = await page.locator('.cell[data-status="crashed"]').textContent();
         assert.match(said, /was killed by SIGKILL/);
         assert.match(
@@ -65,12 +66,15 @@ testWithoutPage(
         await run('x = 1', 'Shift+Enter', tab);
         await ran(1, tab);
         await onDisk(tab);
+        await tab.waitForSelector('.memory-status');
         await servers[0].kill();
         await tab
             .locator('[role="status"] .banner', {
-                hasText: 'Offline. Your edits are sent when you reconnect.',
+                hasText: /Offline. Your edits are sent when you reconnect. .* again every second/,
             })
             .waitFor();
+        await tab.getByRole('button', { name: 'Retry now' }).click();
+        await becomes(() => tab.locator('.memory-status').count(), 0);
         await tab.locator('.cell[data-fresh] .editor').click();
         await tab.keyboard.type('# typed into the dark');
         await sees('typed into the dark', tab);

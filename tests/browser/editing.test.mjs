@@ -475,7 +475,7 @@ test(
         await keys('Space');
         await page.waitForFunction((from) => document.querySelector('main').scrollTop > from, before);
         await keys('Shift+Space');
-        await becomes(top, 0);
+        await becomes(top, before);
     },
 );
 
@@ -814,6 +814,55 @@ test('Find marks and counts matches in all cells and steps through them; Replace
     await focused([3, 'editor']);
     assert.equal(await page.locator('.found, .find-panel').count(), 0);
     assert.equal(await page.evaluate(() => getSelection().toString()), 'total');
+});
+
+test('Find goes through outputs after the code of their cell; Replace counts and changes only cells', async () => {
+    await run('for i in range(300): print("row", i, "needle" if i in (7, 280) else "")', 'Shift+Enter');
+    await ran(1);
+    await run('"needle" * 2');
+    await ran(2);
+    await run('raise ValueError("no needle")');
+    await page.waitForSelector('.error-view');
+    await page.locator('.cell').nth(0).focus();
+    await keys('Control+f');
+    await page.waitForSelector('.find-panel input:focus');
+    const count = () => texts('.find-count');
+    await page.keyboard.insertText('needle');
+    // Three in code, two printed, two in a value, one in an error.
+    await becomes(count, ['1 of 8']);
+    const marked = (name) => page.evaluate((of) => [...(CSS.highlights.get(of) ?? [])].map(String), name);
+    await becomes(() => marked('found'), Array(5).fill('needle'));
+    await keys('Enter', 'Enter');
+    await becomes(count, ['3 of 8']);
+    // In the box of the long output, line 280 is scrolled into sight.
+    const isSeen = () =>
+        page.evaluate(() => {
+            const [range] = /** @type {Iterable<Range>} */ (CSS.highlights.get('found-here') ?? []);
+            const at = range?.getBoundingClientRect();
+            const box = document.querySelector('[data-boxed] > .text').getBoundingClientRect();
+            return at && at.height > 0 && at.top >= box.top && at.bottom <= Math.min(box.bottom, innerHeight);
+        });
+    await becomes(isSeen, true);
+    await keys('Control+h');
+    await becomes(count, ['2 of 3']);
+    await page.getByLabel('Replace with').fill('pin');
+    await page.getByRole('button', { name: 'Replace all' }).click();
+    await becomes(() => lines(1), ['"pin" * 2']);
+    assert.equal(await page.locator('.outputs').getByText('needleneedle').count(), 1, 'the output stays');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.locator('.find-panel').getByRole('button', { name: 'Close' }).click();
+    assert.deepEqual(await marked('found'), []);
+    // A collapsed output is expanded.
+    await page.locator('.cell').nth(1).focus();
+    await keys('o');
+    await page.waitForSelector('.output-note');
+    await keys('Control+f');
+    await page.waitForSelector('.find-panel input:focus');
+    await page.getByLabel('Find', { exact: true }).fill('eneedle');
+    await becomes(count, ['1 of 1']);
+    await becomes(() => marked('found-here'), ['eneedle']);
+    assert.equal(await page.locator('.output-note').count(), 0);
+    await keys('Escape');
 });
 
 test('Find and replace also works in text above a cell', nightly(), async () => {

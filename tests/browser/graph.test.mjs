@@ -330,7 +330,7 @@ testWithoutPage(
             const { scrollLeft, scrollTop } = document.getElementById('graph');
             return scrollLeft === 0 && scrollTop === 0;
         });
-        assert.equal((await frame())[0], '0.0');
+        await becomes(async () => (await frame())[0], '0.0');
         await one.mouse.move(x + 4, y + height - 4);
         await one.waitForFunction(() => document.getElementById('graph').scrollTop > 500);
         await one.mouse.up();

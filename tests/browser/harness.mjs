@@ -50,8 +50,8 @@ async function emptied() {
     return shared;
 }
 
-/** Sends a request with the owner's access. */
-async function post(to, path, body = {}) {
+/** Sends a request with the owner's access, and returns the answer. */
+export async function post(to, path, body = {}) {
     const { origin, searchParams } = new URL(to.url);
     const answer = await fetch(origin + path, {
         method: 'POST',
@@ -61,7 +61,9 @@ async function post(to, path, body = {}) {
         },
         body: JSON.stringify(body),
     });
-    assert.equal(answer.status, 200, await answer.text());
+    const said = await answer.text();
+    assert.equal(answer.status, 200, said);
+    return said && JSON.parse(said);
 }
 
 /** Why a test that needs these Python modules must be skipped; false if it can run. */

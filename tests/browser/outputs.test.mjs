@@ -227,12 +227,25 @@ test('a syntax error links to its line; a deep traceback shows its last frames',
     assert.deepEqual(await texts('.error-view .line'), ['This cell, line 2']);
     await run('def f(n):\n    if n == 0: raise ValueError("deep")\n    g(n)\ndef g(n):\n    f(n - 1)\nf(10)');
     const deep = page.locator('.error-view').last();
-    await deep.getByRole('button', { name: /Show all \d+ frames/ }).waitFor();
+    await deep.getByRole('button', { name: /\d+ more frames/ }).waitFor();
     assert.equal(await deep.locator('.step').count(), 3);
-    await deep.getByRole('button', { name: /Show all/ }).click();
+    await deep.getByRole('button', { name: /more frames/ }).click();
     await page.waitForFunction(
         () => [...document.querySelectorAll('.error-view')].at(-1).querySelectorAll('.step').length > 3,
     );
+});
+
+test("frames of libraries are behind one click, and the user's own files are not", real, async () => {
+    await run(
+        'open("helper.py", "w").write("import json\\ndef f(x):\\n    return json.loads(x)\\n")\n' +
+            'import helper\nhelper.f("{")',
+    );
+    await page.waitForSelector('.error-view');
+    const frames = () => texts('.error-view .step');
+    assert.equal((await frames()).length, 2);
+    assert.match((await frames())[1], /helper\.py:3/);
+    await page.getByRole('button', { name: /^3 library frames, last decoder\.py:\d+$/ }).click();
+    await becomes(async () => (await frames()).length, 5);
 });
 
 test(

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { becomes, nightly } from './browser.mjs';
-import { page, ran, run, test, texts } from './harness.mjs';
+import { page, post, ran, release, run, server, test, texts, untilReleased } from './harness.mjs';
 
 const real = { skip: !process.env.RATOON_BIN };
 const HTML = (text) => `from IPython.display import HTML\nHTML(${JSON.stringify(text)})`;
@@ -122,5 +122,89 @@ test(
         await page.locator('.row').nth(3).click();
         await page.locator('.stream', { hasText: 'below' }).waitFor();
         assert.deepEqual(await heights(), [high, low]);
+    },
+);
+
+for (const [what, code] of [
+    ['prints 100 lines', 'for i in range(100): print(i)'],
+    ['shows a plot', HTML('<div style="height: 400px">a plot</div>')],
+])
+    test(`the cell that is typed in keeps its place while a cell above it ${what}`, real, async () => {
+        await run(`import os, time\n${untilReleased('go')}\n${code}`);
+        await page.waitForSelector('.cell[data-status="running"]');
+        await page.keyboard.insertText('typing');
+        // As painted: the notebook scrolls between a change of the layout and the next paint.
+        const top = () =>
+            page.evaluate(async () => {
+                for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
+                return document.activeElement.closest('.cm-editor').getBoundingClientRect().top;
+            });
+        const before = await top();
+        await release('go');
+        await ran(1);
+        if (what === 'shows a plot') await shown(1);
+        await page.waitForFunction(
+            () => document.querySelector('.outputs')?.getBoundingClientRect().height > 400,
+        );
+        assert.equal(await top(), before);
+        // A key press then does not move it, either.
+        await page.keyboard.insertText(' on');
+        assert.equal(await top(), before);
+    });
+
+test('the end of the window does not cut the cell that gets the focus after a run', real, async () => {
+    const { height } = await page.$eval('main', (one) => one.getBoundingClientRect());
+    const cut = [];
+    // At some of these heights, the cell below begins in the window and ends below it.
+    for (const [i, left] of [150, 135, 120, 105, 90].entries()) {
+        await page.locator('.cell[data-fresh] .cm-content').click();
+        await run(HTML(`<div style="height: ${Math.round(height - left)}px"></div>`));
+        await ran(i + 1);
+        await shown(i + 1);
+        const isCut = await page.evaluate(async () => {
+            for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
+            const cell = document.activeElement.closest('.cell').getBoundingClientRect();
+            const pane = document.querySelector('main').getBoundingClientRect();
+            return cell.top < pane.bottom - 1 && cell.bottom > pane.bottom + 1;
+        });
+        if (isCut) cut.push(left);
+    }
+    assert.deepEqual(cut, []);
+});
+
+test(
+    'a reload keeps what the notebook and the graph are scrolled to, and which lines are unfolded',
+    real,
+    async () => {
+        for (let i = 0; i < 40; i += 1)
+            await post(server, '/execute', {
+                exec_id: `e${i}`,
+                state_name: i ? `s${i - 1}` : 'initial',
+                new_state_name: `s${i}`,
+                code: `print(${i})`,
+            });
+        await page.goto(new URL('/n/main', page.url()).href);
+        await ran(40);
+        await page
+            .locator('.row', { hasText: /\d+ cells/ })
+            .first()
+            .click();
+        await page.waitForFunction(() => document.querySelectorAll('.row').length > 25);
+        const place = () =>
+            page.evaluate(() => [
+                document.querySelector('main').scrollTop,
+                document.querySelector('#graph').scrollTop,
+                document.querySelector('#graph').scrollHeight,
+            ]);
+        await page.locator('main').evaluate((one) => one.scrollTo(0, 700));
+        await page.locator('#graph').evaluate((one) => one.scrollTo(0, 333));
+        await becomes(async () => (await place()).slice(0, 2), [700, 333]);
+        const before = await place();
+        await page.reload();
+        await ran(40);
+        await becomes(place, before);
+        // It also stays after all outputs have loaded.
+        await page.waitForFunction(() => performance.getEntriesByName('parts loaded').length > 0);
+        assert.deepEqual(await place(), before);
     },
 );

@@ -1018,6 +1018,7 @@ testWithoutPage(
         await run('print("before")\nimport ctypes\nctypes.string_at(0)', 'Control+Enter', tab);
         await tab.waitForSelector('.cell[data-status="crashed"]');
         await prints('before', tab);
+        await tab.waitForSelector('.crash');
         assert.match(
             await tab.locator('.cell[data-status="crashed"]').textContent(),
             /SIGSEGV.*Only the process of this cell ended/s,

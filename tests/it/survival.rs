@@ -604,19 +604,19 @@ fn a_cell_that_exits_ends_only_its_run() {
     let server = TestServer::start();
     let state = server.run("initial", "import sys; x = 1");
     for (code, says) in [
-        ("sys.exit()", "the cell called exit"),
-        ("sys.exit(3)", "3 (the cell called exit"),
-        ("sys.exit('bye')", "bye (the cell called exit"),
-        ("exit", "the cell called exit"),
-        ("exit()", "the cell called exit"),
-        ("quit", "the cell called exit"),
-        ("quit(2)", "2 (the cell called exit"),
-        ("raise SystemExit", "the cell called exit"),
+        ("sys.exit()", "exit() stopped this cell"),
+        ("sys.exit(3)", "3 (exit() stopped this cell"),
+        ("sys.exit('bye')", "bye (exit() stopped this cell"),
+        ("exit", "exit() stopped this cell"),
+        ("exit()", "exit() stopped this cell"),
+        ("quit", "exit() stopped this cell"),
+        ("quit(2)", "2 (exit() stopped this cell"),
+        ("raise SystemExit", "exit() stopped this cell"),
     ] {
         let ran = server.run(state.state(), code);
         assert_eq!((ran.ename(), ran.state.as_deref()), ("SystemExit", None), "{code}: {ran:?}");
         assert!(
-            ran.evalue().starts_with(says) && ran.evalue().contains("the notebook continues"),
+            ran.evalue().starts_with(says) && ran.evalue().contains("Nothing else changed."),
             "{code}: {ran:?}"
         );
     }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { notificationOf, titleMark } from '../../web/notebook/attention.js';
+import { titleMark } from '../../web/notebook/attention.js';
+import { iconOf, notificationOf } from '../../web/notebook/away.js';
 
 /** @type {(status: string, more?: object) => any} */
 const run = (status, more = {}) => ({
@@ -35,4 +37,14 @@ test('a notification names the notebook, what happened, and the cell', () => {
     assert.deepEqual(of(run('running', { prompt })), ['main: a cell waits for input', 'fit(df)\nname? ']);
     const long = notificationOf('main', [run('ok', { code: `\n${'x'.repeat(500)}` })]);
     assert.equal(long.body.length, 80);
+});
+
+test('the icon has a dot of another colour for each mark, and none when nothing happens', async () => {
+    const icon = await readFile(new URL('../../web/icon.svg', import.meta.url), 'utf8');
+    const marks = [[run('running')], []].map((open) => titleMark(open, [run('ok')]));
+    marks.push(titleMark([], [run('error', { error })]), titleMark([run('running', { prompt })], []));
+    const drawn = marks.map((mark) => iconOf(icon, mark));
+    for (const one of drawn) assert.match(one, /^<svg .*<circle [^>]*fill="#\w{6}"[^>]*\/><\/svg>\s*$/s);
+    assert.equal(new Set(drawn).size, 4);
+    assert.equal(iconOf(icon, titleMark([], [])), icon);
 });

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { patternOf, nextMatch, matchesIn, replaceIn } from '../../web/find/matches.js';
+import { outputTexts } from '../../web/find/searched-outputs.js';
 import { toPoints, toUnits } from '../../web/text/points.js';
 import {
     asksByItself,
@@ -55,6 +56,38 @@ test('Find next goes from match to match and wraps around', () => {
     assert.equal(next(0, 3, -1), 3);
     assert.equal(nextMatch([], { cell: 0, at: 0 }, 1), -1);
     assert.equal(nextMatch([], { cell: 0, at: 0 }, -1), -1);
+});
+
+test('Find goes through the outputs of a cell after its code', () => {
+    const places = [
+        { cell: 0, part: 0, from: 30 },
+        { cell: 0, part: 1, from: 2 },
+        { cell: 0, part: 2, from: 0 },
+        { cell: 1, part: 0, from: 0 },
+    ];
+    assert.equal(nextMatch(places, { cell: 0, at: 31 }, 1), 1);
+    assert.equal(nextMatch(places, { cell: 0, part: 1, at: 3 }, 1), 2);
+    assert.equal(nextMatch(places, { cell: 1, at: 0 }, -1), 2);
+});
+
+test('the searched outputs are prints, plain results, tables and error messages', () => {
+    const stream = { output_type: 'stream', name: 'stdout', pieces: ['\x1b[31mre', 'd\x1b[0m\n', '1%\r2%'] };
+    const value = (data) => ({ output_type: 'execute_result', data, metadata: {} });
+    const run = /** @type {any} */ ({
+        rev: 1,
+        error: { ename: 'KeyError', evalue: "'k'", traceback: [] },
+        outputs: [
+            stream,
+            value({ 'text/plain': '42' }),
+            value({ 'text/plain': '<Figure>', 'image/png': 'iVBO' }),
+            value({ 'text/plain': 'a b', 'text/html': '<table></table>' }),
+        ],
+    });
+    assert.deepEqual(outputTexts(run), ['red\n2%', '42', '', 'a b', "KeyError: 'k'"]);
+    stream.pieces.push('\nmore');
+    run.rev = 2;
+    assert.equal(outputTexts(run)[0], 'red\n2%\nmore');
+    assert.deepEqual(outputTexts(undefined), []);
 });
 
 test('offsets are converted to code points for the server', () => {

@@ -5,6 +5,7 @@ import { lastValue } from '../../web/outputs/output-text.js';
 import { withLinks } from '../../web/text/urls.js';
 import { formulaAt, withFormulas } from '../../web/text/formulas.js';
 import { asBytes, choose, endingOf, imageAddress } from '../../web/outputs/mime.js';
+import { OUTPUT_WORDS } from '../../web/outputs/output-words.js';
 import { lineOfCell, shownAtFirst, taken } from '../../web/text/traceback.js';
 
 test('the richest representation is shown', () => {
@@ -198,49 +199,86 @@ test('the notes of an error and the text of a syntax error are kept', () => {
     );
 });
 
-const library = (n) =>
-    Array.from({ length: n }, (_, i) => `File ~/lib/x.py:${i}, in g${i}()\n      ${i} h()\n`);
+const filed = (n, path) =>
+    Array.from({ length: n }, (_, i) => `File ${path}:${i}, in g${i}()\n      ${i} h()\n`);
+const library = (n) => filed(n, '~/env/lib/python3.11/site-packages/lib/x.py');
+const own = (n) => filed(n, '~/nb/x.py');
+const CAUSE = '\nThe above exception was the direct cause of the following exception:\n';
 const cell = (number, line, more = '') =>
     `\x1b[36mCell\x1b[39m\x1b[36m \x1b[39m\x1b[32mIn[${number}]\x1b[39m\x1b[32m, line ${line}\x1b[39m${more}\n----> ${line} x()\n`;
 const framesOf = (...traceback) =>
     taken({ ename: 'KeyError', evalue: "'k'", traceback: [...traceback, "KeyError: 'k'"] }).frames;
 
-test("in a deep traceback the cell's own last line is shown", () => {
-    const shown = (...traceback) =>
-        shownAtFirst(framesOf(...traceback), 4).map((one) =>
-            typeof one === 'number'
-                ? one
-                : one.place
-                  ? `${one.place.cell}:${one.place.line}`
-                  : (one.text.match(/g\d+/)?.[0] ?? '…'),
-        );
-    assert.deepEqual(shown(cell(4, 7), ...library(9)), ['4:7', 6, 'g6', 'g7', 'g8']);
-    assert.deepEqual(
-        shown(cell(4, 7), ...library(3)),
-        ['4:7', 'g0', 'g1', 'g2'],
-        'a few frames are all shown',
+/** What is shown first: cells and lines, names of functions, and how many are hidden. */
+const shown = (...traceback) =>
+    shownAtFirst(framesOf(...traceback), 4).map((one) =>
+        'hidden' in one
+            ? `${one.steps} ${one.isLibrary ? 'library' : 'more'}`
+            : one.place
+              ? `${one.place.cell}:${one.place.line}`
+              : (one.text.match(/g\d+/)?.[0] ?? '…'),
     );
+
+test("in a deep traceback the cell's own last line is shown", () => {
+    assert.deepEqual(shown(cell(4, 7), ...own(9)), ['4:7', '6 more', 'g6', 'g7', 'g8']);
+    assert.deepEqual(shown(cell(4, 7), ...own(3)), ['4:7', 'g0', 'g1', 'g2'], 'a few are all shown');
     assert.deepEqual(
-        shown(cell(4, 7), cell(4, 2, ', in f()'), cell(1, 5, ', in other()'), ...library(7)),
-        [1, '4:2', '1:5', 4, 'g4', 'g5', 'g6'],
+        shown(cell(4, 7), cell(4, 2, ', in f()'), cell(1, 5, ', in other()'), ...own(7)),
+        ['1 more', '4:2', '1:5', '4 more', 'g4', 'g5', 'g6'],
         'the line of the last cell is shown, too',
     );
-    assert.deepEqual(shown(cell(4, 7), ...library(9), cell(4, 2, ', in <lambda>(x)')), [
-        8,
+    assert.deepEqual(shown(cell(4, 7), ...own(9), cell(4, 2, ', in <lambda>(x)')), [
+        '8 more',
         'g7',
         'g8',
         '4:2',
     ]);
-    const chained = [
-        ...library(6),
-        '\nThe above exception was the direct cause of the following exception:\n',
-        cell(4, 9),
-        ...library(6),
-    ];
-    assert.deepEqual(shown(cell(4, 7), ...chained), [8, '4:9', 3, 'g3', 'g4', 'g5']);
-    assert.deepEqual(shown(...library(8)), [5, 'g5', 'g6', 'g7'], 'an error without a line of the cell');
-    const { frames } = taken({ ename: 'KeyError', evalue: '', traceback: [cell(4, 7), ...library(9)] });
+    assert.deepEqual(shown(cell(4, 7), ...own(6), CAUSE, cell(4, 9), ...own(6)), [
+        '7 more',
+        '4:9',
+        '3 more',
+        'g3',
+        'g4',
+        'g5',
+    ]);
+    assert.deepEqual(shown(...own(8)), ['5 more', 'g5', 'g6', 'g7'], 'an error without a line of the cell');
+    const { frames } = taken({ ename: 'KeyError', evalue: '', traceback: [cell(4, 7), ...own(9)] });
     assert.equal(shownAtFirst(frames, null)[0], frames[0], 'the number of an imported cell is not known');
+});
+
+test('frames of libraries are hidden beside frames of the user, however few', () => {
+    assert.deepEqual(shown(cell(4, 7), ...library(1)), ['4:7', '1 library']);
+    assert.deepEqual(shown(cell(4, 7), ...library(2), ...own(1), ...library(3)), [
+        '4:7',
+        '2 library',
+        'g0',
+        '3 library',
+    ]);
+    assert.deepEqual(shown(...library(3)), ['g0', 'g1', 'g2'], 'there are no others');
+    assert.deepEqual(
+        shown(...library(3), "KeyError: 'a'", CAUSE, cell(4, 7), ...library(2)),
+        ['3 library', '4:7', '2 library'],
+        'an error inside a library that caused that of the user is hidden, too',
+    );
+    assert.deepEqual(shown(cell(4, 6), ...library(3), CAUSE, cell(4, 7)), ['4:6', '3 library', '…', '4:7']);
+    const paths = {
+        '/opt/python/lib/python3.11/json/decoder.py:353': 'decoder.py:353',
+        '/home/me/nb/.venv/lib/python3.12/site-packages/pandas/core/frame.py:4330': 'frame.py:4330',
+        '/usr/lib/python3/dist-packages/numpy/x.py:1': 'x.py:1',
+        'pandas/_libs/index.pyx:172': 'index.pyx:172',
+        '<frozen importlib._bootstrap>:1360': '<frozen importlib._bootstrap>:1360',
+        '/home/me/nb/helper.py:3': null,
+        '~/library/python/helper.py:3': null,
+        '<string>:1': null,
+    };
+    for (const [path, place] of Object.entries(paths))
+        assert.equal(framesOf(`File ${path}, in f(x)\n  x`)[0].library, place, path);
+});
+
+test('a button names the hidden frames and, at the end, where the error was raised', () => {
+    const [, first, , last] = shownAtFirst(framesOf(cell(4, 7), ...library(1), ...own(1), ...library(3)), 4);
+    assert.equal(OUTPUT_WORDS.frames(/** @type {any} */ (first), false), '1 library frame');
+    assert.equal(OUTPUT_WORDS.frames(/** @type {any} */ (last), true), '3 library frames, last x.py:2');
 });
 
 test('the line at which a cell ended is that of its last error', () => {

@@ -271,6 +271,9 @@ test('a cell’s name says what it is and how its run stands', () => {
     page.ownRuns.run(page.cells()[2], 'd1');
     assert.deepEqual(names(), ['Cell 1, edited', 'Cell 2', 'Draft, waiting', 'New cell']);
     assert.equal(editorName(page.cells()[0]), 'Cell 1');
+    const { page: other } = open({ drafts: [{ ...draft('d1', 'b'), stale_run: 'run-a' }] });
+    /** @type {any} */ (other.model.runs.get('run-a')).outputs.push({ output_type: 'stream', pieces: ['a'] });
+    assert.equal(cellName(other.cells()[2]), 'Draft, stale');
 });
 
 test('a page that shows another user’s run moves to its state when it succeeds', () => {

@@ -180,6 +180,53 @@ test('a tab that was signed out continues when its user has signed in elsewhere'
     end();
 });
 
+test('a lost server is asked for every second, by requests; the page is back as soon as it answers', async (t) => {
+    let asked = 0;
+    let isBack = false;
+    globals.fetch = async () => {
+        asked += 1;
+        if (!isBack) throw new TypeError('refused');
+        return { status: 200 };
+    };
+    Math.random = () => 1;
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const pass = async (ms) => {
+        for (let at = 0; at < ms; at += 50) {
+            t.mock.timers.tick(50);
+            for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+        }
+    };
+    const { socket, line, tell, end } = open();
+    tell({ you: { scope: 'owner' } });
+    line.onclose({ code: 1006 });
+    let before = lines.length;
+    await pass(300);
+    assert.equal(lines.length, before + 1, 'first, it connects');
+    lines.at(-1).onclose({ code: 1006 });
+    before = lines.length;
+    await pass(60_000);
+    assert.ok(asked >= 55 && asked <= 65, `${asked} requests in a minute`);
+    assert.equal(lines.length, before, 'a browser would delay many sockets that fail');
+    isBack = true;
+    await pass(1000);
+    assert.equal(lines.length, before + 1);
+    lines.at(-1).onmessage({ data: JSON.stringify({ you: { scope: 'owner' } }) });
+    // Hidden, it waits longer. Retry now does not wait.
+    globals.document.hidden = true;
+    isBack = false;
+    lines.at(-1).onclose({ code: 1006 });
+    await pass(300);
+    lines.at(-1).onclose({ code: 1006 });
+    asked = 0;
+    await pass(60_000);
+    assert.ok(asked < 10, `${asked} requests in a minute`);
+    globals.document.hidden = false;
+    before = lines.length;
+    socket.reconnect();
+    assert.equal(lines.length, before + 1);
+    end();
+});
+
 test('unanswered commands are sent again after a reconnection, except those that would run code unexpectedly', async () => {
     globals.fetch = async () => ({ status: 200 });
     Math.random = () => 0;

@@ -20,6 +20,7 @@ export function editorName(cell) {
  */
 export function cellName(cell) {
     const name = editorName(cell);
+    if (cell.kind === 'draft' && cell.stale) return `${name}, ${WORDS.cellStale}`;
     if (cell.kind !== 'ran') return name;
     const { state, beside, edit, isOutdated } = cell;
     const place = beside.findIndex(({ id }) => id === state.id) + 1;

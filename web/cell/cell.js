@@ -10,10 +10,9 @@ import { hasEnded } from '../shell/protocol.js';
 import { duration, firstLine } from '../text/format.js';
 import { WORDS } from '../shell/words.js';
 import { BranchTabs } from './branch-tabs.js';
-import { Crash } from './crash.js';
 import { cellName, editorName } from './cell-name.js';
 import { isWhole } from './cell-operations.js';
-import { cellElement } from './focus.js';
+import { cellElement, showWhole } from './focus.js';
 import { foldedCode } from './folds.js';
 import { Editor } from '../editor/editor.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
@@ -115,7 +114,8 @@ export class Cell extends Component {
         };
         if (isText(this.props.cell) && !this.state.isEditing) this.setState({ isEditing: true }, focus);
         else focus();
-        cellElement(this.props.cell.key)?.scrollIntoView({ block: 'nearest' });
+        const element = cellElement(this.props.cell.key);
+        if (element) showWhole(element);
     }
 
     /** Whether the cell shows one line in place of its code. */
@@ -277,7 +277,11 @@ export class Cell extends Component {
                         }</p>`
                     }
                     ${cell.kind !== 'text' && run && html`<${SweepLine} run=${run} controller=${controller} />`}
-                    ${run?.status === 'crashed' && html`<${Crash} run=${run} />`}
+                    ${
+                        run?.status === 'crashed' &&
+                        html`<${LazyPart} of="crash" view=${crash} page=${controller.page}
+                            onFailed=${() => {}} run=${run} />`
+                    }
                     ${
                         cell.kind === 'ran' &&
                         cell.isHere &&
@@ -363,6 +367,9 @@ const runTitle = ({ model }, cell) =>
     [`${WORDS.run} (Ctrl-Enter)`, 'base' in cell && cell.base && beforeRunText(model, cell.base.id)]
         .filter(Boolean)
         .join('. ');
+
+/** @param {import('../shell/lazy-parts.js').Part<'crash'>} part */
+const crash = ({ Crash }) => Crash;
 
 /** @param {import('../shell/lazy-parts.js').Part<'cellMenu'>} part */
 const cellMenu = ({ CellMenu }) => CellMenu;

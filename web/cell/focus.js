@@ -98,7 +98,14 @@ export class Focus {
 
     /** Focuses the cell itself, not its editor. @param {string} key */
     cell(key) {
-        this.#element(key)?.focus();
+        const cell = this.#element(key);
+        cell?.focus();
+        if (cell) showWhole(cell);
+    }
+
+    /** The editor that the user types in, unless `follow` moves it. */
+    typedIn() {
+        return this.followed === null ? (document.activeElement?.closest('.cell .cm-editor') ?? null) : null;
     }
 
     /**
@@ -220,10 +227,14 @@ export class Focus {
         const next = document.activeElement?.closest('.cell');
         const box = cell?.closest('main');
         if (!cell || !box || !next || next === cell) return;
-        const hidden = next.getBoundingClientRect().bottom + FREE - box.getBoundingClientRect().bottom;
-        const room = cell.getBoundingClientRect().top - box.getBoundingClientRect().top;
+        const { top, bottom } = box.getBoundingClientRect();
+        const at = next.getBoundingClientRect();
+        const hidden = at.bottom + FREE - bottom;
+        const room = Math.max(0, cell.getBoundingClientRect().top - top);
         const by = Math.min(hidden, room);
         if (by > 0) box.scrollTop += by;
+        // The end of the pane cuts no cell.
+        if (at.top - by < bottom) showWhole(next);
     }
 
     /** Called when the user scrolls: from now on, growing outputs do not scroll the page. */
@@ -289,6 +300,17 @@ export class Focus {
  * @returns {string | null} the key of the cell that contains the element
  */
 export const keyOf = (inside) => inside?.closest('.cell')?.getAttribute('data-cell') ?? null;
+
+/** Shows a cell wholly or, if the pane is too low, from its top. @param {Element} cell */
+export function showWhole(cell) {
+    cell.scrollIntoView({ block: 'nearest' });
+    const box = cell.closest('main');
+    if (!box) return;
+    // A cell that fits only without the usual space around it is cut otherwise.
+    const [at, pane] = [cell.getBoundingClientRect(), box.getBoundingClientRect()];
+    const by = at.bottom - pane.bottom;
+    if (by > 0 && at.height + FREE < pane.height) box.scrollTop += by;
+}
 
 /** Whether an element is disabled, and so receives no key events. @param {Element} one */
 const isDisabled = (one) => one.matches(':disabled');

@@ -1,17 +1,23 @@
 // @ts-check
-// Find and replace in all cells: the list of matches, the current match, and the panel.
+// Find in all cells and their outputs, and replace in the cells: the list of matches, the current
+// match, and the panel.
 
 import { textOf } from '../notebook/cell-list.js';
 import { patternOf, nextMatch, matchesIn, replaceIn } from './matches.js';
 import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 import { mark } from './match-highlights.js';
+import { markOutputs, scrollToMatch } from './output-highlights.js';
+import { outputTexts, shownRun } from './searched-outputs.js';
+import { cellElement } from '../cell/focus.js';
+import { isOutputFolded, toggleFold } from '../outputs/outputs.js';
 import { CloseIcon, DownIcon, OnIcon, UpIcon, WholeWordIcon } from '../ui/icons.js';
 
 /** @typedef {import('../notebook/cell-list.js').Cell} CellData */
 /**
- * @typedef {{cell: number, key: string, from: number, to: number}} Found
- *   A match. `cell`: the cell's index; `from` and `to`: offsets in its text.
+ * @typedef {{cell: number, key: string, part: number, nth: number, from: number, to: number}} Found
+ *   A match. `cell`: the cell's index; `part`: 0 for its code, k for its k-th output; `nth`: its
+ *   index among the matches in that text; `from` and `to`: offsets in that text.
  */
 
 /** The maximum length of a selection that `open` takes as the query, in characters. */
@@ -36,6 +42,8 @@ export class Finder {
          * @type {import('./matches.js').Position}
          */
         this.origin = { cell: 0, at: 0 };
+        /** Whether the current match is in an output that the next paint shows. */
+        this.isOpening = false;
     }
 
     /** @param {boolean} replaces */
@@ -76,6 +84,7 @@ export class Finder {
     /** Shows the replace row and focuses its field, or hides the row and focuses the find field. */
     toggleReplace() {
         this.replaces = !this.replaces;
+        this.search(this.query);
         this.controller.page.host.paintNow();
         /** @type {HTMLElement | null} */ (
             document.querySelector(this.replaces ? '.find-by' : '.find-text')
@@ -87,11 +96,12 @@ export class Finder {
         this.isOpen = false;
         this.replaces = false;
         mark(null);
+        markOutputs(null, [], null);
         this.#outline(null);
         this.controller.page.host.paintNow();
         const key = here?.key ?? this.controller.focus.last?.key ?? '';
         const view = this.controller.focus.views.get(key);
-        if (here && view?.editor?.view) view.focus();
+        if (here?.part === 0 && view?.editor?.view) view.focus();
         else this.controller.focus.cell(key);
     }
 
@@ -120,15 +130,22 @@ export class Finder {
         this.controller.page.host.requestPaint();
     }
 
+    /** Whether the matches are those that can be replaced: not those in outputs. */
+    get isInCodeOnly() {
+        return this.replaces && this.controller.page.mayRun;
+    }
+
     /** @param {CellData[]} cells */
     #find(cells) {
         const { pattern } = this;
-        this.found =
-            pattern instanceof RegExp
-                ? cells.flatMap((cell, i) =>
-                      matchesIn(textOf(cell), pattern).map((span) => ({ ...span, cell: i, key: cell.key })),
-                  )
-                : [];
+        this.found = [];
+        if (!(pattern instanceof RegExp)) return;
+        for (const [cell, one] of cells.entries()) {
+            const outputs = this.isInCodeOnly ? [] : outputTexts(shownRun(one));
+            for (const [part, text] of [textOf(one), ...outputs].entries())
+                for (const [nth, span] of matchesIn(text, pattern).entries())
+                    this.found.push({ ...span, cell, key: one.key, part, nth });
+        }
     }
 
     /**
@@ -140,16 +157,38 @@ export class Finder {
         const now = this.found[this.at];
         const count = this.found.length;
         this.#find(cells);
-        this.at = now ? this.found.findIndex((one) => one.key === now.key && one.from === now.from) : -1;
-        this.#mark();
+        this.at = now ? this.found.findIndex((one) => isSame(one, now)) : -1;
+        const here = this.#mark();
+        if (this.isOpening && here) {
+            this.isOpening = false;
+            scrollToMatch(here);
+        }
         if (this.found.length !== count) this.controller.page.host.requestPaint();
     }
 
+    /** @returns {HTMLElement | Range | null} the current match if it is in an output */
     #mark() {
         const now = this.found[this.at];
-        const view = (now && this.controller.focus.views.get(now.key)?.editor?.view) ?? null;
-        mark(this.pattern instanceof RegExp ? this.pattern : null, view, now?.from);
-        this.#outline(now && !view ? now.key : null);
+        const isCode = now?.part === 0;
+        const view = (isCode && this.controller.focus.views.get(now.key)?.editor?.view) || null;
+        const pattern = this.pattern instanceof RegExp ? this.pattern : null;
+        mark(pattern, view, isCode ? now.from : undefined);
+        this.#outline(isCode && !view ? now.key : null);
+        return this.#markOutputs(pattern, now);
+    }
+
+    /** @param {RegExp | null} pattern @param {Found | undefined} now */
+    #markOutputs(pattern, now) {
+        /** @type {Map<string, Set<number>>} */
+        const byCell = new Map();
+        for (const { key, part } of this.found)
+            if (part > 0) byCell.set(key, (byCell.get(key) ?? new Set()).add(part - 1));
+        const cells = [...byCell].flatMap(([key, parts]) => {
+            const cell = cellElement(key);
+            return cell ? [{ cell, parts }] : [];
+        });
+        const cell = now && now.part > 0 ? cellElement(now.key) : null;
+        return markOutputs(pattern, cells, cell && now ? { cell, output: now.part - 1, nth: now.nth } : null);
     }
 
     /**
@@ -167,6 +206,7 @@ export class Finder {
         if (now) {
             this.origin = { ...now, at: now.from };
             this.controller.sections.reveal(now.key);
+            if (now.part > 0) return this.#revealOutput(now);
             const cell = this.controller.focus.views.get(now.key);
             if (cell?.isFolded) cell.fold(false);
             const editor = cell?.editor;
@@ -181,6 +221,16 @@ export class Finder {
                 : document.querySelector(selector)
             )?.scrollIntoView({ block: 'nearest' });
         } else this.#mark();
+    }
+
+    /** Expands collapsed outputs, and scrolls to a match in them. @param {Found} now */
+    #revealOutput(now) {
+        const cell = this.controller.page.cells()[now.cell];
+        const id = cell && shownRun(cell)?.exec_id;
+        this.isOpening = isOutputFolded(id);
+        if (this.isOpening) toggleFold(id);
+        const here = this.#mark();
+        if (here) scrollToMatch(here);
     }
 
     /** Replaces the current match and goes to the next match. */
@@ -227,6 +277,9 @@ export class Finder {
         );
     }
 }
+
+/** @param {Found} one @param {Found} other */
+const isSame = (one, other) => one.key === other.key && one.part === other.part && one.from === other.from;
 
 /** @extends {Component<{finder: Finder}, {}>} */
 export class FindPanel extends Component {
@@ -291,7 +344,7 @@ export class FindPanel extends Component {
                             html`<${WholeWordIcon} />`,
                             WORDS.wordHint,
                         )}${toggle('isRegex', '.*', WORDS.regexHint)}</span>
-                    <span class="find-count" role="status">${count}</span>
+                    <span class="find-count" role="status" title=${finder.isInCodeOnly ? WORDS.outputsStay : null}>${count}</span>
                     <button class="tool" disabled=${none} aria-label=${WORDS.findBefore}
                         title=${`${WORDS.findBefore} (Shift-Enter)`} onClick=${() => finder.go(-1)}>
                         <${UpIcon} /></button>

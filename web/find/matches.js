@@ -1,11 +1,12 @@
 // @ts-check
-// Find and replace in the texts of a notebook. Pure.
+// Find and replace in the texts of a notebook: cells and their outputs. Pure.
 
 /** @typedef {{text: string, isCase: boolean, isWord: boolean, isRegex: boolean}} Query */
 /** @typedef {{from: number, to: number}} Span Offsets in UTF-16 units. */
 /**
- * @typedef {{cell: number, at: number}} Position
- *   `cell`: the cell's index; `at`: the offset in its text.
+ * @typedef {{cell: number, part?: number, at: number}} Position
+ *   `cell`: the cell's index; `part`: 0 or missing for its code, k for its k-th output; `at`: the
+ *   offset in that text.
  */
 
 /** The maximum number of matches in one text. Highlighting each match takes time. */
@@ -79,7 +80,7 @@ function filled(by, found) {
 
 /**
  * The next match at or after a position, or the last match before it. Wraps around at the ends.
- * @template {{cell: number, from: number}} P
+ * @template {{cell: number, part?: number, from: number}} P
  * @param {P[]} places all matches, in order
  * @param {Position} here
  * @param {1 | -1} step 1: the next match; -1: the match before
@@ -94,5 +95,6 @@ export function nextMatch(places, here, step) {
     return before < 0 ? places.length - 1 : before;
 }
 
-/** @param {{cell: number, from: number}} match @param {Position} here */
-const isBefore = (match, here) => (match.cell === here.cell ? match.from < here.at : match.cell < here.cell);
+/** @param {{cell: number, part?: number, from: number}} match @param {Position} here */
+const isBefore = (match, here) =>
+    (match.cell - here.cell || (match.part ?? 0) - (here.part ?? 0) || match.from - here.at) < 0;

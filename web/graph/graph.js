@@ -11,6 +11,7 @@ import { GRAPH_WORDS } from './graph-words.js';
 import { compareWithHere, continueFrom, goTo } from './node-actions.js';
 import { LazyPart } from '../shell/lazy-parts.js';
 import { PaneResize } from './pane-resize.js';
+import { isReload } from '../ui/reload.js';
 import { GraphHeader } from './graph-header.js';
 import { showBranches } from '../compare/compare-commands.js';
 import { onKey } from './graph-keys.js';
@@ -99,6 +100,13 @@ export class Graph extends Component {
     /** When the nodes of new runs appeared, by the id of the run. @type {Map<string, number>} */
     addedAt = new Map();
     announced = '';
+    /**
+     * What was in view before a reload, until it is again.
+     * @type {{id: string, by: number, left: number} | null}
+     */
+    kept = isReload() ? this.props.page.host.recall('graphScroll') : null;
+    /** Whether the graph is scrolled as before a reload, until its size changes. */
+    isRestored = false;
     /** The row to scroll to after the next paint; null: do not scroll. @type {number | null} */
     scrollTarget = null;
     /** @type {string | null} */
@@ -117,10 +125,12 @@ export class Graph extends Component {
         if (!this.box) return;
         this.resized = new ResizeObserver(() => {
             this.height = this.box?.clientHeight ?? 600;
-            this.#seeHere();
+            if (!this.isRestored) this.#seeHere();
+            this.isRestored = false;
             this.forceUpdate(() => this.#settle());
         });
         this.resized.observe(this.box);
+        addEventListener('pagehide', this.#keep);
         this.#settle();
     }
 
@@ -131,7 +141,16 @@ export class Graph extends Component {
     componentWillUnmount() {
         this.resized?.disconnect();
         this.hover.stop();
+        removeEventListener('pagehide', this.#keep);
     }
+
+    /** Keeps the scroll position for the time after a reload. */
+    #keep = () => {
+        const row = this.scene.rows[Math.floor(this.#scroll() / ROW)];
+        if (!row || !this.box) return;
+        const kept = { id: row.node.id, by: this.#scroll() % ROW, left: this.box.scrollLeft };
+        this.props.page.host.remember('graphScroll', kept);
+    };
 
     /** @param {GraphProps} next @param {GraphState} state */
     shouldComponentUpdate(next, state) {
@@ -164,6 +183,11 @@ export class Graph extends Component {
         this.looked = looked;
         if (change.isMoved) this.#restore(anchor);
         if (change.followed) this.shownHere = here;
+        if (isFirst && this.kept && this.scene.rowAt(this.kept.id) >= 0) {
+            this.#restore(this.kept);
+            this.shownHere = page.attempt ?? here;
+            this.isRestored = true;
+        }
         if (isFirst) return;
         for (const node of change.added) {
             if (!node.run) continue;
@@ -239,7 +263,11 @@ export class Graph extends Component {
     #settle() {
         const { box } = this;
         if (!box) return;
-        if (this.restored !== undefined) box.scrollTop = this.restored;
+        if (this.restored !== undefined) {
+            box.scrollTop = this.restored;
+            if (this.kept) box.scrollLeft = this.kept.left;
+            this.kept = null;
+        }
         this.restored = undefined;
         const at = this.props.page.attempt ?? this.props.page.here;
         if (at !== this.shownHere && this.scene.rows.length > 0) {

@@ -323,7 +323,8 @@ export class Home extends Component {
             ${
                 terminals &&
                 html`<p class="terminals">${terminals.map(
-                    (id) => html`<a key=${id} href=${serverPath(`/terminal#${id}`)}>${TERMINAL_WORDS.named(id)}</a> `,
+                    (id) =>
+                        html`<a key=${id} href=${serverPath(`/terminal#${id}`)}>${TERMINAL_WORDS.named(id)}</a> `,
                 )}<a href=${serverPath('/terminal')} target="_blank">${TERMINAL_WORDS.open}</a></p>`
             }
             ${trash.length > 0 && this.#trash(trash)}

@@ -18,21 +18,7 @@ export const NOTEBOOK_WORDS = Object.freeze({
     dropTextHint: 'The picture is stored with the notebook.',
     dropFiles: 'Drop to import or upload',
     dropHintHere: 'Ratoon asks what to do with the files. This notebook does not change.',
-    dropped: (/** @type {string[]} */ names) =>
-        names.length === 1
-            ? `Import “${names[0]}” as a new notebook? No code runs.`
-            : `Import ${names.length} files as new notebooks? No code runs.`,
-    importIt: (/** @type {number} */ n) => (n === 1 ? 'Import' : 'Import all'),
     openIt: (/** @type {number} */ n) => (n === 1 ? 'Open' : 'All notebooks'),
-    droppedByGuest: (/** @type {string[]} */ names) =>
-        `${names.length === 1 ? `“${names[0]}” was` : `${names.length} files were`} not imported or ` +
-        `uploaded: only the owner can do that.`,
-    droppedOther: (/** @type {string[]} */ names) =>
-        `Upload ${names.length === 1 ? `“${names[0]}”` : `${names.length} files`}? Cells then open ` +
-        `${names.length === 1 ? 'it' : 'them'} by name.`,
-    droppedFolder: (/** @type {string} */ name) =>
-        `“${name}” is a folder. Create a folder in the files pane, and drop the files there.`,
-    uploadIt: (/** @type {number} */ n) => (n === 1 ? 'Upload' : 'Upload all'),
     failed: 'The server does not answer. Is Ratoon still running?',
     // Texts in a notebook page
     download: (/** @type {string} */ format) => `Download as ${format}`,
@@ -40,8 +26,4 @@ export const NOTEBOOK_WORDS = Object.freeze({
     held: 'Show original output',
     heldHint:
         'Runs the scripts in all outputs of this file, in frames without access to this page or the network.',
-    left: (/** @type {string | null} */ to) =>
-        to ? `This notebook was renamed to “${to}”.` : 'This notebook was renamed or deleted.',
-    leftHint: 'You can still copy what you see.',
-    leftGo: (/** @type {string} */ to) => `Open “${to}”`,
 });

@@ -19,12 +19,12 @@ import { FollowOutput } from './follow-output.js';
 import { keepPointerSteady } from './steady-pointer.js';
 import { Graph, graphStamp } from '../graph/graph.js';
 import { Header } from './header.js';
-import { NotebookGone } from './notebook-gone.js';
 import { CellController } from '../cell/cell-controller.js';
 import { keepHistories } from '../editor/typing-history.js';
 import { LazyPart, preloadParts, whenLoaded, withPart } from '../shell/lazy-parts.js';
 import { Scrolling } from './scrolling.js';
 import { ROW_WORDS } from '../sweep/row-words.js';
+import { isReload } from '../ui/reload.js';
 import { showSweep } from '../sweep/sweep-commands.js';
 import { memberOf } from '../sweep/sweeps.js';
 
@@ -51,16 +51,11 @@ const branches = (/** @type {import('../shell/lazy-parts.js').Part<'branches'>} 
 const guide = (/** @type {import('../shell/lazy-parts.js').Part<'example'>} */ part) => part.Guide;
 const filesPane = (/** @type {import('../shell/lazy-parts.js').Part<'files'>} */ part) => part.FilesPane;
 const findPanel = (/** @type {import('../shell/lazy-parts.js').Part<'finder'>} */ part) => part.FindPanel;
+const notebookGone = (/** @type {import('../shell/lazy-parts.js').Part<'gone'>} */ part) => part.NotebookGone;
 const outlinePane = (/** @type {import('../shell/lazy-parts.js').Part<'outline'>} */ part) =>
     part.OutlinePane;
 const variablesPane = (/** @type {import('../shell/lazy-parts.js').Part<'variables'>} */ part) =>
     part.VariablesPane;
-
-/** Whether this page was opened by a reload. */
-const isReload = () => {
-    const [opening] = performance.getEntriesByType('navigation');
-    return /** @type {PerformanceNavigationTiming | undefined} */ (opening)?.type === 'reload';
-};
 
 /**
  * @extends {Component<{page: import('./page.js').Page, rev: number}, {showsGraph: boolean,
@@ -104,7 +99,7 @@ export class App extends Component {
         );
         if (this.main && notebook) {
             this.scrolling.watch(this.main, notebook);
-            keepPointerSteady(this.main, notebook);
+            keepPointerSteady(this.main, notebook, () => this.controller.focus.typedIn());
         }
         this.main?.addEventListener('focusin', (event) =>
             this.controller.selected.onFocusIn(/** @type {Element} */ (event.target)),
@@ -133,9 +128,11 @@ export class App extends Component {
         );
         addEventListener('pagehide', () => {
             this.props.page.host.remember('focus', this.controller.focus.kept());
+            this.props.page.host.remember('scroll', this.scrolling.kept());
             keepHistories(this.controller.focus.views);
         });
         this.componentDidUpdate();
+        whenLoaded('memory', () => this.forceUpdate());
         whenLoaded('lint', ({ CodeProblems }) => {
             this.controller.problems = new CodeProblems(this.controller);
         });
@@ -161,8 +158,9 @@ export class App extends Component {
         if (this.wantsExample && isEmpty(page, this.cells)) return this.#startExample();
         if (document.activeElement !== document.body) return;
         const kept = isReload() && page.host.recall('focus');
-        if (kept && this.controller.focus.restore(kept)) return;
-        if (!this.beganWithoutState) return;
+        const isRestored = kept && this.controller.focus.restore(kept);
+        if (isReload()) this.scrolling.restore(page.host.recall('scroll'));
+        if (isRestored || !this.beganWithoutState) return;
         const [first, second] = this.cells;
         const isUnread = this.cells.every(({ kind }) => kind === 'draft');
         if (first && second && isUnread) this.controller.focus.cell(first.key);
@@ -479,7 +477,14 @@ function Banner({ page, code, onPython, children }) {
         <div class="banners">
             <${FollowingBar} page=${page} />
             ${children}
-            <div role="status">${calm && html`<div class="banner">${calm}</div>`}</div>
+            <div role="status">${
+                calm &&
+                html`<div class="banner">${calm} ${
+                    connection === 'waiting' &&
+                    html`<button class="text-button" onClick=${() => page.host.reconnect?.()}>
+                        ${WORDS.retryNow}</button>`
+                }</div>`
+            }</div>
             ${
                 !isOver &&
                 model.python?.problem &&
@@ -499,7 +504,11 @@ function Banner({ page, code, onPython, children }) {
                         onClick=${() => page.takeOver()}>${SAVE_WORDS.takeOver}</button>`
                 }</div>`
             }
-            ${connection === 'left' && html`<${NotebookGone} page=${page} copy=${copy} />`}
+            ${
+                connection === 'left' &&
+                html`<${LazyPart} of="gone" view=${notebookGone} page=${page} onFailed=${() => {}}
+                    copy=${copy} />`
+            }
             ${
                 isOver &&
                 html`<div class="banner" data-bad role="alert">

@@ -3,6 +3,7 @@
 
 import * as notebooks from '../home/notebooks-api.js';
 import { NOTEBOOK_WORDS } from '../home/notebook-words.js';
+import { DROPPED_WORDS } from './dropped-words.js';
 import { withPart } from '../shell/lazy-parts.js';
 import { serverPath } from '../shell/server-path.js';
 
@@ -16,28 +17,28 @@ import { serverPath } from '../shell/server-path.js';
  */
 export function takeDropped(page, files, isOnFiles, folders) {
     const [folder] = folders;
-    if (!files.length) return folder && page.notify(NOTEBOOK_WORDS.droppedFolder(folder), true);
+    if (!files.length) return folder && page.notify(DROPPED_WORDS.droppedFolder(folder), true);
     const names = files.map(({ name }) => name);
     if (page.scope !== 'owner')
-        return page.notify(NOTEBOOK_WORDS.droppedByGuest(names), false, { stays: true });
+        return page.notify(DROPPED_WORDS.droppedByGuest(names), false, { stays: true });
     const upload = () =>
         void withPart('files', page, ({ uploadTo }) => (page.files.show(true), uploadTo(page, files)));
     if (isOnFiles) return upload();
     const fitting = files.filter(({ name }) => notebooks.isNotebookFile(name));
-    const offer = { text: NOTEBOOK_WORDS.uploadIt(files.length), act: upload };
+    const offer = { text: DROPPED_WORDS.uploadIt(files.length), act: upload };
     const large = fitting.find(({ size }) => size > notebooks.MAX_FILE_BYTES);
     if (!fitting.length || large)
         return page.notify(
-            large ? NOTEBOOK_WORDS.tooLarge(large.name) : NOTEBOOK_WORDS.droppedOther(names),
+            large ? NOTEBOOK_WORDS.tooLarge(large.name) : DROPPED_WORDS.droppedOther(names),
             false,
             {
                 stays: true,
                 act: offer,
             },
         );
-    return page.notify(NOTEBOOK_WORDS.dropped(fitting.map(({ name }) => name)), false, {
+    return page.notify(DROPPED_WORDS.dropped(fitting.map(({ name }) => name)), false, {
         stays: true,
-        act: { text: NOTEBOOK_WORDS.importIt(fitting.length), act: () => void importAll(page, fitting) },
+        act: { text: DROPPED_WORDS.importIt(fitting.length), act: () => void importAll(page, fitting) },
         other: offer,
     });
 }

@@ -9,7 +9,6 @@ import { WORDS } from '../shell/words.js';
 import { NOTEBOOK_WORDS } from '../home/notebook-words.js';
 import { OUTLINE_WORDS } from '../outline/outline-words.js';
 import { saveStatus } from './save-status.js';
-import { MemoryStatus } from './memory-status.js';
 import {
     CommandIcon,
     FolderIcon,
@@ -20,7 +19,7 @@ import {
     Sprout,
     TableIcon,
 } from '../ui/icons.js';
-import { withPart } from '../shell/lazy-parts.js';
+import { loadedPart, withPart } from '../shell/lazy-parts.js';
 import { Menu } from '../ui/menu.js';
 import { Avatars } from '../presence/avatars.js';
 import { LazyPart } from '../shell/lazy-parts.js';
@@ -47,6 +46,7 @@ export function Header({
     onRestart,
 }) {
     const { model, scope } = page;
+    const MemoryStatus = loadedPart('memory')?.MemoryStatus;
     return html`
         <header class="top">
             <a class="brand" href=${serverPath('/')} aria-label=${NOTEBOOK_WORDS.home} title=${NOTEBOOK_WORDS.home}><${Sprout} /></a>
@@ -58,7 +58,12 @@ export function Header({
                 page.sandbox &&
                 html`<${LazyPart} of="sandbox" view=${sandboxView} page=${page} onFailed=${() => {}} />`
             }
-            ${page.mayRun && html`<${MemoryStatus} page=${page} rev=${page.memoryRev} />`}
+            ${
+                page.mayRun &&
+                MemoryStatus &&
+                html`<${MemoryStatus} page=${page} rev=${page.memoryRev}
+                    isOpen=${page.connection === 'open'} />`
+            }
             <div class="buttons">
                 <${Avatars} page=${page} />
                 ${

@@ -1,12 +1,13 @@
 // @ts-check
 // The memory of the notebook and of the computer, in the header. The server measures it on request:
 // some time after the page was opened, after the memory of a state changed, and when the pointer
-// rests on it. A page on which nothing happens requests nothing.
+// rests on it. A page on which nothing happens requests nothing. Without a connection, it shows
+// nothing, because the figures would be of an earlier time.
 
 import { Component, html } from '../vendor/preact.js';
 import { serverPath } from '../shell/server-path.js';
 import { bytes } from '../text/format.js';
-import { SAVE_WORDS as WORDS } from './save-words.js';
+import { MEMORY_WORDS as WORDS } from './memory-words.js';
 
 /**
  * The least time between two requests, and between a change and the request, in milliseconds. A
@@ -23,7 +24,8 @@ const SCARCE = 0.9;
  */
 
 /**
- * @extends {Component<{page: import('./page.js').Page, rev: number}, {memory: Memory | null}>}
+ * @extends {Component<{page: import('./page.js').Page, rev: number, isOpen: boolean},
+ *   {memory: Memory | null}>}
  */
 export class MemoryStatus extends Component {
     state = { memory: /** @type {Memory | null} */ (null) };
@@ -36,10 +38,15 @@ export class MemoryStatus extends Component {
         this.#askLater();
     }
 
-    /** @param {{rev: number}} next @param {{memory: Memory | null}} state */
-    shouldComponentUpdate({ rev }, state) {
-        if (rev !== this.props.rev) this.#askLater();
-        return state.memory !== this.state.memory;
+    /** @param {{rev: number, isOpen: boolean}} next @param {{memory: Memory | null}} state */
+    shouldComponentUpdate({ rev, isOpen }, state) {
+        const isBack = isOpen && !this.props.isOpen;
+        if (rev !== this.props.rev || isBack) this.#askLater();
+        return state.memory !== this.state.memory || isOpen !== this.props.isOpen;
+    }
+
+    componentDidUpdate() {
+        if (!this.props.isOpen && this.state.memory) this.setState({ memory: null });
     }
 
     componentWillUnmount() {
@@ -59,12 +66,12 @@ export class MemoryStatus extends Component {
         clearTimeout(this.timer);
         this.timer = undefined;
         this.askedAt = performance.now();
-        // Without a connection, the earlier figures stay.
         if (page.connection !== 'open') return;
         const path = `/api/notebooks/${encodeURIComponent(page.model.name)}/memory`;
         const answer = await fetch(serverPath(path)).catch(() => null);
         const memory = answer?.ok ? await answer.json().catch(() => null) : null;
-        if (!this.isUnmounted && memory?.machine_total_bytes) this.setState({ memory });
+        if (!this.isUnmounted && page.connection === 'open' && memory?.machine_total_bytes)
+            this.setState({ memory });
     }
 
     /** @param {unknown} _ @param {{memory: Memory | null}} state */
@@ -75,8 +82,8 @@ export class MemoryStatus extends Component {
         const [own, all, total] = [memory_bytes, used, machine_total_bytes].map(bytes);
         const isScarce = used > SCARCE * machine_total_bytes;
         return html`<span class="memory-status" data-scarce=${isScarce ? '' : null}
-            title=${WORDS.memoryHint(own ?? '', all ?? '', total ?? '')}
+            title=${WORDS.hint(own ?? '', all ?? '', total ?? '')}
             onPointerEnter=${() => void this.#ask()}>
-            ${isScarce ? WORDS.memoryScarce(own ?? '', all ?? '', total ?? '') : own}</span>`;
+            ${isScarce ? WORDS.scarce(own ?? '', all ?? '', total ?? '') : own}</span>`;
     }
 }

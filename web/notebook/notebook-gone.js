@@ -3,6 +3,7 @@
 
 import { html } from '../vendor/preact.js';
 import { NOTEBOOK_WORDS } from '../home/notebook-words.js';
+import { GONE_WORDS } from './gone-words.js';
 import { WORDS } from '../shell/words.js';
 import { serverPath } from '../shell/server-path.js';
 
@@ -11,7 +12,7 @@ export function NotebookGone({ page, copy }) {
     const to = page.model.movedTo;
     const url = serverPath(to ? `/n/${encodeURIComponent(to)}#${encodeURIComponent(page.here)}` : '/');
     return html`<div class="banner" role="alert">
-        ${NOTEBOOK_WORDS.left(to)} ${NOTEBOOK_WORDS.leftHint} <a class="text-button" href=${url}>
-            ${to ? NOTEBOOK_WORDS.leftGo(to) : NOTEBOOK_WORDS.home}</a>${' '}
+        ${GONE_WORDS.left(to)} ${GONE_WORDS.leftHint} <a class="text-button" href=${url}>
+            ${to ? GONE_WORDS.leftGo(to) : NOTEBOOK_WORDS.home}</a>${' '}
         ${page.isLoaded && html`<button class="text-button" onClick=${copy}>${WORDS.copyAll}</button>`}</div>`;
 }

@@ -60,6 +60,7 @@ import { WORDS } from '../shell/words.js';
  * @property {() => string | null} [displayName] the user's display name
  * @property {() => string | null} [focusedCell] the key of the cell that has the focus
  * @property {(id: string) => void} [onParticipantId] the server has given this tab an id
+ * @property {() => void} [reconnect] tries now to connect to the server again
  * @property {(text: string) => void} [announce] announces a text to screen readers
  */
 

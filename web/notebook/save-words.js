@@ -15,10 +15,6 @@ export const SAVE_WORDS = Object.freeze({
         `Saved · ${states === 1 ? 'one state' : `${states} states`} only in memory`,
     saving: 'Saving…',
     savingHint: 'The last changes are not on disk yet.',
-    memoryHint: (/** @type {string} */ own, /** @type {string} */ used, /** @type {string} */ total) =>
-        `Memory of this notebook, with all its states: ${own}. The computer uses ${used} of ${total}.`,
-    memoryScarce: (/** @type {string} */ own, /** @type {string} */ used, /** @type {string} */ total) =>
-        `${own} · ${used} of ${total} used`,
     pushing: 'Saved · pushing…',
     pushingHint: 'The last changes are being copied to the store.',
     pushed: (/** @type {string} */ time) => `Saved · pushed ${time}`,

@@ -6,6 +6,11 @@ import { cellElement } from '../cell/focus.js';
 
 /** @typedef {import('./cell-list.js').Cell} Cell */
 
+/**
+ * @typedef {{key: string, by: number}} Kept `by`: the distance from the upper edge of what scrolls
+ *   to the cell, in px
+ */
+
 /** After navigation, how long content above the target cell may change its height, in ms. */
 const SETTLING = 5000;
 /** The gap between a notice and the cell above it, in px. */
@@ -47,6 +52,7 @@ export class Scrolling {
         }).observe(notebook);
         for (const look of /** @type {const} */ (['wheel', 'touchmove', 'pointerdown']))
             main.addEventListener(look, () => this.#leave(), { passive: true });
+        main.addEventListener('input', () => this.controller.focus.unfollow(), { capture: true });
     }
 
     /** @param {Cell[]} cells the cells that the page shows now */
@@ -109,6 +115,30 @@ export class Scrolling {
         if (!arrived || !main) return;
         if (performance.now() > arrived.until || main.contains(document.activeElement)) this.arrived = null;
         else cellElement(arrived.key)?.scrollIntoView({ block: 'nearest' });
+    }
+
+    /**
+     * Where the notebook is scrolled to, for the time after a reload: the first cell in view.
+     * @returns {Kept | null}
+     */
+    kept() {
+        const top = this.main?.getBoundingClientRect().top ?? 0;
+        for (const cell of this.main?.querySelectorAll(/** @type {'div'} */ ('.cell')) ?? []) {
+            const at = cell.getBoundingClientRect();
+            // The empty cell gets another key when the page loads.
+            if (at.bottom > top && cell.dataset.fresh === undefined)
+                return { key: cell.dataset.cell ?? '', by: at.top - top };
+        }
+        return null;
+    }
+
+    /** @param {Kept | null} kept */
+    restore(kept) {
+        const cell = kept && cellElement(kept.key);
+        if (!kept || !cell || !this.main) return;
+        this.arrived = null;
+        this.main.scrollTop +=
+            cell.getBoundingClientRect().top - this.main.getBoundingClientRect().top - kept.by;
     }
 
     /** The user scrolls: stops all automatic scrolling. */

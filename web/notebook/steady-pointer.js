@@ -1,5 +1,6 @@
 // @ts-check
-// Keeps the element below the pointer in place while outputs above it change their height.
+// Keeps the element below the pointer, and the editor that the user types in, in place while
+// outputs above them change their height.
 //
 // An output may get its height long after its cell ran, because a frame loads a document first. A
 // click aimed at a cell below must not land in that frame. So the notebook scrolls by the distance
@@ -10,45 +11,72 @@
 const TARGETS = '.output, .editor, .cell';
 
 /**
+ * Keeps one element where it is on the screen while content above it changes its height.
  * @param {HTMLElement} main the scrolling element
  * @param {HTMLElement} notebook the growing content
+ */
+function keeper(main, notebook) {
+    /** The element; its top on the screen and the scroll offset when noted. */
+    let kept = /** @type {{target: Element, top: number, scrolled: number} | null} */ (null);
+    const note = (/** @type {Element | null | undefined} */ target) => {
+        kept = target ? { target, top: target.getBoundingClientRect().top, scrolled: main.scrollTop } : null;
+    };
+    return {
+        note,
+        target: () => kept?.target,
+        correct: () => {
+            if (!kept?.target.isConnected) return note(null);
+            const seen = kept.target.getBoundingClientRect().top - kept.top;
+            const laidOut = seen + main.scrollTop - kept.scrolled;
+            // Intended scrolling moves the element on the screen, but not within the content.
+            if (seen * laidOut > 0)
+                scrollBy(main, notebook, Math.sign(seen) * Math.min(Math.abs(seen), Math.abs(laidOut)));
+            return note(kept.target);
+        },
+    };
+}
+
+/**
+ * @param {HTMLElement} main the scrolling element
+ * @param {HTMLElement} notebook the growing content
+ * @param {() => Element | null} editor the editor that the user types in
  * @returns {() => void} stops this
  */
-export function keepPointerSteady(main, notebook) {
-    /** The element below the pointer; its top on the screen and the scroll offset when noted. */
-    let pointed = /** @type {{target: Element, top: number, scrolled: number} | null} */ (null);
-
-    const note = (/** @type {Element | null | undefined} */ target) => {
-        pointed = target
-            ? { target, top: target.getBoundingClientRect().top, scrolled: main.scrollTop }
-            : null;
+export function keepPointerSteady(main, notebook, editor) {
+    const pointed = keeper(main, notebook);
+    const typed = keeper(main, notebook);
+    const forget = () => pointed.note(null);
+    const noteTyped = () => {
+        const target = editor();
+        const at = target?.getBoundingClientRect();
+        const box = at && main.getBoundingClientRect();
+        // A user who has scrolled away from the editor looks at something else.
+        typed.note(box && at.bottom > box.top && at.top < box.bottom ? target : null);
     };
-    const forget = () => (pointed = null);
 
     const listening = new AbortController();
     const { signal } = listening;
     const moved = (/** @type {PointerEvent} */ { target, pointerType }) => {
         const isOn = pointerType !== 'touch' && target instanceof Element;
-        note(isOn ? target.closest(TARGETS) : null);
+        pointed.note(isOn ? target.closest(TARGETS) : null);
     };
     main.addEventListener('pointermove', moved, { signal });
     // A frame receives all pointer moves; this page sees only that the pointer enters it. Layout
     // changes fire this event, too, so it must not start the tracking.
-    main.addEventListener('pointerover', (event) => pointed && moved(event), { signal });
+    main.addEventListener('pointerover', (event) => pointed.target() && moved(event), { signal });
     main.addEventListener('pointerleave', forget, { signal });
-    main.addEventListener('scroll', () => note(pointed?.target), { signal, passive: true });
+    // A layout change may scroll, and the browser tells that before it observes sizes.
+    const hold = () => {
+        pointed.correct();
+        if (typed.target() && typed.target() === editor()) typed.correct();
+        noteTyped();
+    };
+    main.addEventListener('scroll', hold, { signal, passive: true });
+    main.addEventListener('focusin', noteTyped, { signal });
+    main.addEventListener('input', () => typed.target() ?? noteTyped(), { signal });
     addEventListener('keydown', forget, { signal, capture: true });
 
-    const observer = new ResizeObserver(() => {
-        if (!pointed?.target.isConnected) return forget();
-        const seen = pointed.target.getBoundingClientRect().top - pointed.top;
-        const laidOut = seen + main.scrollTop - pointed.scrolled;
-        // Intended scrolling moves the element on the screen, but not within the content.
-        if (seen * laidOut > 0)
-            scrollBy(main, notebook, Math.sign(seen) * Math.min(Math.abs(seen), Math.abs(laidOut)));
-        note(pointed.target);
-        return undefined;
-    });
+    const observer = new ResizeObserver(hold);
     observer.observe(notebook);
     return () => {
         listening.abort();

@@ -1,5 +1,6 @@
 // @ts-check
-// An error: first the message, then the frames. Lines of cells link to their editors.
+// An error: first the message, then the frames. Lines of cells link to their editors, and frames of
+// libraries are collapsed.
 
 import { shownAtFirst, taken, withoutColours } from '../text/traceback.js';
 import { Component, html } from '../vendor/preact.js';
@@ -13,28 +14,27 @@ import { nodesOfText } from './styled-text.js';
  *   line: number) => void) | null}} FailureProps `count`: the number of the cell that failed
  */
 
-/** @extends {Component<FailureProps, {showsAll: boolean}>} */
+/** @extends {Component<FailureProps, {open: Set<number>}>} */
 export class ErrorView extends Component {
-    state = { showsAll: false };
+    /** The hidden frames that the user wants to see, by the index of the first. */
+    state = { open: new Set() };
 
-    /** @param {FailureProps} props @param {{showsAll: boolean}} state */
-    render({ error, count, goTo }, { showsAll }) {
+    /** @param {FailureProps} props @param {{open: Set<number>}} state */
+    render({ error, count, goTo }, { open }) {
         const { title, frames, after } = taken(error);
-        const steps = frames.filter((one) => one.isFrame).length;
-        const shown = showsAll ? frames : shownAtFirst(frames, count);
-        const first = shown.findIndex((one) => typeof one === 'number');
+        const step = (/** @type {import('../text/traceback.js').Frame} */ one) =>
+            html`<${Step} key=${frames.indexOf(one)} frame=${one} count=${count} goTo=${goTo} />`;
         return html`
             <div class="error-view">
                 <div class="title">${title}</div>
-                ${shown.map((one, i) => {
-                    if (i === first)
-                        return html`<button class="text-button" key="all"
-                            onClick=${() => this.setState({ showsAll: true })}>
-                            ${OUTPUT_WORDS.allFrames(steps)}</button>`;
-                    return typeof one === 'number'
-                        ? html`<div class="at" key=${`hidden ${i}`}>⋯</div>`
-                        : html`<${Step} key=${frames.indexOf(one)} frame=${one} count=${count}
-                            goTo=${goTo} />`;
+                ${shownAtFirst(frames, count).map((one) => {
+                    if (!('hidden' in one)) return step(one);
+                    const at = frames.indexOf(/** @type {any} */ (one.hidden[0]));
+                    return open.has(at)
+                        ? one.hidden.map(step)
+                        : html`<button class="text-button" key=${`hidden ${at}`} aria-expanded="false"
+                            onClick=${() => this.setState({ open: new Set([...open, at]) })}>
+                            ${OUTPUT_WORDS.frames(one, one.hidden.at(-1) === frames.at(-1))}</button>`;
                 })}
                 ${after && html`<${Coloured} text=${after} />`}
             </div>`;

@@ -1,6 +1,8 @@
 // @ts-check
 // Texts of outputs.
 
+import { counted } from '../text/format.js';
+
 /** Shared, because creating one is slow and line counts change with every frame. */
 const numbers = new Intl.NumberFormat('en');
 /** @param {number} n */
@@ -36,7 +38,9 @@ export const OUTPUT_WORDS = Object.freeze({
     errors: 'Standard error',
     printed: 'Standard output',
     // Errors
-    allFrames: (/** @type {number} */ n) => `Show all ${n} frames`,
+    frames: (/** @type {import('../text/traceback.js').Hidden} */ one, /** @type {boolean} */ isLast) =>
+        counted(one.steps, one.isLibrary ? 'library frame' : 'more frame') +
+        (isLast && one.isLibrary ? `, last ${one.hidden.findLast(({ isFrame }) => isFrame)?.library}` : ''),
     toLine: (/** @type {number} */ cell, /** @type {number} */ line) => `Cell ${cell}, line ${line}`,
     toOwnLine: (/** @type {number} */ line) => `This cell, line ${line}`,
     goToLine: 'Go to this line',

@@ -2,7 +2,7 @@
 // The dialog with the settings of this browser. A change takes effect at once.
 
 import { loadVim } from '../editor/vim-keys.js';
-import { notifies, setNotifications } from '../notebook/attention.js';
+import { notifies, setNotifications } from '../notebook/away.js';
 import { WORDS as ALL } from '../shell/words.js';
 import { show } from '../ui/dialog.js';
 import { chosenTheme, setTheme, THEMES } from '../ui/theme.js';

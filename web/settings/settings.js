@@ -1,6 +1,6 @@
 // @ts-check
 // The settings of the editors. They are stored in this browser and apply to all its tabs. The theme
-// (ui/theme.js) and notifications (notebook/attention.js) are stored beside them.
+// (ui/theme.js) and notifications (notebook/away.js) are stored beside them.
 
 /**
  * @typedef {object} Settings

@@ -64,6 +64,13 @@ export async function loadPart(name) {
 }
 
 /**
+ * @template {keyof Parts} N
+ * @param {N} name
+ * @returns {Part<N> | undefined} undefined if the part is not loaded yet
+ */
+export const loadedPart = (name) => loaded.get(name);
+
+/**
  * Calls `act` once, when a part is loaded on demand or because the page is idle.
  * @template {keyof Parts} N
  * @param {N} name

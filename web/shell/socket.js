@@ -19,7 +19,11 @@ import { serverPath } from './server-path.js';
 const SILENCE_MS = 40_000;
 /** The first and the longest delay before an attempt to reconnect. */
 const FIRST_WAIT_MS = 300;
-const LONGEST_WAIT_MS = 15_000;
+const LONGEST_WAIT_MS = 1000;
+/** The longest delay while the page is hidden: nobody waits for it. */
+const LONGEST_HIDDEN_WAIT_MS = 15_000;
+/** How long the server may take to answer whether it is there. */
+const PROBE_MS = 5000;
 /** The longest body of a request that browsers keep alive after the page has closed. */
 const KEEPALIVE_BYTES = 64 * 1024;
 
@@ -57,14 +61,16 @@ export class Socket {
          */
         this.isStranger = false;
         this.failures = 0;
+        /** Whether the connection is lost, and no socket is open or about to open. */
+        this.isWaiting = false;
         this.lastId = 0;
         /**
          * @type {Map<number, {command: Command, answer: (reply: Reply) => void, sent: boolean}>}
          */
         this.pendingReplies = new Map();
-        addEventListener('online', () => this.#hurry());
-        addEventListener('focus', () => this.#hurry());
-        document.addEventListener('visibilitychange', () => !document.hidden && this.#hurry());
+        addEventListener('online', () => this.reconnect());
+        addEventListener('focus', () => this.reconnect());
+        document.addEventListener('visibilitychange', () => !document.hidden && this.reconnect());
         this.#connect();
     }
 
@@ -110,7 +116,7 @@ export class Socket {
 
     #connect() {
         clearTimeout(this.retry);
-        this.retry = undefined;
+        this.isWaiting = false;
         const url = new URL(serverPath(`/ws/${encodeURIComponent(this.notebook)}`), location.href);
         url.protocol = url.protocol.replace('http', 'ws');
         if (this.position) {
@@ -226,29 +232,46 @@ export class Socket {
             this.handlers.onLeft((code === CLOSED.renamed && reason) || null);
             return;
         }
-        this.failures += 1;
         this.handlers.onStatus('waiting');
-        const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (this.failures - 1));
+        this.#wait(neverOpened);
+    }
+
+    /** Reconnects later. @param {boolean} askFirst */
+    #wait(askFirst) {
+        this.isWaiting = true;
+        const most = document.hidden ? LONGEST_HIDDEN_WAIT_MS : LONGEST_WAIT_MS;
+        const longest = Math.min(most, FIRST_WAIT_MS * 2 ** this.failures);
+        this.failures += 1;
         // Jitter, so that not all tabs reconnect at once after a server restart.
-        this.retry = setTimeout(() => this.#retry(neverOpened), longest * (0.5 + Math.random() / 2));
+        clearTimeout(this.retry);
+        this.retry = setTimeout(() => this.#retry(askFirst), longest * (0.5 + Math.random() / 2));
     }
 
     /**
      * Reconnects. A refused handshake looks like a lost connection; a request to the page's own
-     * address distinguishes the two.
+     * address distinguishes the two. It also finds out whether the server is there: browsers delay
+     * a WebSocket by seconds after some that failed, but not a request.
      * @param {boolean} askFirst
      */
     async #retry(askFirst) {
-        this.retry = undefined;
         if (askFirst) {
-            const answer = await fetch(location.pathname, { method: 'HEAD', cache: 'no-store' }).catch(
-                () => null,
-            );
-            if (answer?.status === 404) {
+            const answer = await fetch(location.pathname, {
+                method: 'HEAD',
+                cache: 'no-store',
+                signal: AbortSignal.timeout(PROBE_MS),
+            }).catch(() => null);
+            // Something else has reconnected meanwhile.
+            if (!this.isWaiting && !this.isStranger) return;
+            if (!answer || answer.status >= 500) {
+                this.#wait(true);
+                return;
+            }
+            this.isWaiting = false;
+            if (answer.status === 404) {
                 this.handlers.onLeft(null);
                 return;
             }
-            if (answer && (answer.status === 401 || answer.status === 403)) {
+            if (answer.status === 401 || answer.status === 403) {
                 // A restarted server knows no browser. A server that still runs reports the end of
                 // the access over the socket.
                 this.isStranger = this.wasOpen;
@@ -281,13 +304,10 @@ export class Socket {
         }, SILENCE_MS);
     }
 
-    #hurry() {
-        if (this.isStranger) {
-            this.isStranger = false;
-            this.#retry(true);
-            return;
-        }
-        if (this.retry === undefined) return;
+    /** Reconnects now, if the connection is lost: the user, the window or the network is back. */
+    reconnect() {
+        if (this.isStranger) void this.#retry(true);
+        if (this.isStranger || !this.isWaiting) return;
         this.failures = 0;
         this.#connect();
     }

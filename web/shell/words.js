@@ -25,7 +25,8 @@ export const WORDS = Object.freeze({
     disconnected: 'Disconnected',
     viewOnly: 'View only',
     offline: 'Reconnecting',
-    offlineLong: 'Offline. Your edits are sent when you reconnect.',
+    offlineLong: 'Offline. Your edits are sent when you reconnect. The page tries again every second.',
+    retryNow: 'Retry now',
     ended:
         'Your access to this notebook has ended. You can still copy what you see. To continue, open ' +
         'the link that Ratoon printed when it started, or ask for a new link.',
@@ -50,14 +51,6 @@ export const WORDS = Object.freeze({
     asks: (/** @type {string} */ what) =>
         what.trim() ? `A cell asks for input: ${what.trim()}` : 'A cell is waiting for input.',
     asksGo: 'Go to input',
-    notifying: 'This browser notifies you when cells end, fail or wait for input while you look elsewhere.',
-    notNotifying: (/** @type {boolean} */ isSecure) =>
-        isSecure
-            ? 'Notifications stay off: the browser blocks them. Allow them in its settings of this site.'
-            : 'Notifications stay off: browsers allow them only at https addresses and at localhost.',
-    finished: (/** @type {number} */ n) => (n === 1 ? 'cell finished' : `${n} cells finished`),
-    cellEnded: (/** @type {string} */ how) => `a cell ${how}`,
-    wantsInput: 'a cell waits for input',
     endedWell: (/** @type {number} */ count, /** @type {string} */ gist) => `Cell ${count} finished: ${gist}`,
     endedAll: (/** @type {number} */ n, /** @type {number} */ count, /** @type {string} */ gist) =>
         `${n} cells finished. Cell ${count}: ${gist}`,

@@ -12,7 +12,7 @@ use std::fmt::Write;
 
 /// The entry scripts of pages, as paths below `web/`.
 pub(crate) const SCRIPTS: [&str; 5] =
-    ["notebook.js", "home.js", "terminal.js", "signin.js", "strip-token.js"];
+    ["notebook.js", "home.js", "terminal-page.js", "signin.js", "strip-token.js"];
 /// The script that runs before the first paint. This script is not a module.
 const EARLY: &str = "early.js";
 /// The styles of pages.

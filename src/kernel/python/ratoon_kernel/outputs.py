@@ -89,7 +89,7 @@ def send_error(etype: Any, evalue: Any, lines: Sequence[Any]) -> None:
     report({"output": {"output_type": "error", **error}})
 
 
-_EXIT = "the cell called exit, which ends only this run and leaves no state; the notebook continues"
+_EXIT = "exit() stopped this cell. Nothing else changed."
 
 
 def _shortened(lines: Sequence[Any]) -> Any:

@@ -36,7 +36,8 @@ function paint() {
             ${
                 others.length > 0 &&
                 html`<nav aria-label=${WORDS.others}>${others.map(
-                    (id) => html`<a key=${id} href=${`#${id}`} target="_blank" rel="opener">${WORDS.named(id)}</a>`,
+                    (id) =>
+                        html`<a key=${id} href=${`#${id}`} target="_blank" rel="opener">${WORDS.named(id)}</a>`,
                 )}</nav>`
             }
             <span class="said" role="status">${said}</span>
