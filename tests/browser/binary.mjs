@@ -14,7 +14,8 @@ export async function startBinary(dir, port, ...more) {
     const child = spawn(
         process.env.RATOON_BIN,
         ['--bind', `127.0.0.1:${port}`, '--dir', dir, ...python, ...more],
-        { stdio: ['ignore', 'pipe', 'pipe'] },
+        // A shell that keeps no history.
+        { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, SHELL: '/bin/sh' } },
     );
     let said = '';
     const url = await new Promise((done, fail) => {
