@@ -29,7 +29,7 @@ pub mod workers;
 pub mod session;
 pub mod node_agent;
 mod pictures;
-mod terminal;
+pub mod terminal;
 pub mod http;
 pub mod options;
 mod server_file;

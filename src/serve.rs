@@ -14,6 +14,7 @@ use crate::notebook::SandboxRules;
 use crate::options::{Options, Secret};
 use crate::server_file::{Described, ServerFile};
 use crate::session::{Budget, NotebookConfig, Sessions};
+use crate::terminal::Terminals;
 use clap::ValueEnum;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::fs::File;
@@ -120,7 +121,7 @@ async fn serve(
         run_memory: options.run_memory,
         agent: agent.clone(),
         sandbox,
-        has_terminals: !options.no_terminal && options.agent.is_none(),
+        terminals: terminals(options, &sessions),
     };
     let app_has_sandbox = app_options.sandbox.is_some();
     let app = AppState::new(&listener, sessions.clone(), &options.name, app_options)?;
@@ -200,6 +201,19 @@ async fn serve(
         // A second signal stops the server immediately.
         () = stop.wait() => Ok(ExitCode::FAILURE),
     }
+}
+
+/// The owner's terminals, unless they are turned off. Shells find the programs of the default
+/// Python first, so that `pip` installs for its cells.
+fn terminals(options: &Options, sessions: &Sessions) -> Option<Terminals> {
+    if options.no_terminal || options.agent.is_some() {
+        return None;
+    }
+    let shell = options.shell.clone().unwrap_or_else(|| "/bin/sh".into());
+    let python = sessions.pythons().default().executable.parent().map(Path::to_owned);
+    let own = python.into_iter().filter(|dir| !options.path.contains(dir));
+    let path = own.chain(options.path.iter().cloned());
+    Some(Terminals::new(shell, sessions.dir().to_owned(), path.collect()))
 }
 
 /// Writes the file by which the user's programs find this server. The server works without it.

@@ -7,7 +7,6 @@
 use crate::problem::{Kind, Problem};
 use pty_process::{Command, OwnedReadPty, OwnedWritePty, Size};
 use std::collections::{BTreeMap, VecDeque};
-use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,13 +39,13 @@ const HIDDEN: [&str; 3] = ["RATOON_TOKEN", "RATOON_INSTALLED_IN", "RATOON_WORKER
 
 /// The terminals of a server.
 #[derive(Debug)]
-pub(crate) struct Terminals {
+pub struct Terminals {
     /// The program that is started: the user's shell.
-    shell: OsString,
+    shell: PathBuf,
     /// The directory in which shells start.
     dir: PathBuf,
-    /// The directory of the server's Python, whose programs shells find first.
-    python: Option<PathBuf>,
+    /// The directories in which shells find programs.
+    path: Vec<PathBuf>,
     all: Arc<Mutex<All>>,
 }
 
@@ -65,7 +64,7 @@ struct Terminal {
 
 /// What a page asks of a terminal.
 #[derive(Debug)]
-pub(crate) enum Order {
+pub enum Order {
     /// The user typed, or pasted.
     Type(Vec<u8>),
     /// The page shows this many rows and columns.
@@ -94,14 +93,14 @@ impl Screen {
 
 /// A page's connection to a terminal.
 #[derive(Debug)]
-pub(crate) struct Attached {
+pub struct Attached {
     terminal: Terminal,
     pages: Option<broadcast::Receiver<Arc<[u8]>>>,
 }
 
 /// What a page gets from a terminal.
 #[derive(Debug)]
-pub(crate) enum Shown {
+pub enum Shown {
     /// All of the output that is kept: it replaces what the page shows.
     All(Vec<u8>),
     /// Further output.
@@ -112,14 +111,14 @@ pub(crate) enum Shown {
 
 impl Attached {
     /// The kept output. Further output follows it.
-    pub(crate) fn all(&mut self) -> Shown {
+    pub fn all(&mut self) -> Shown {
         let screen = lock(&self.terminal.screen);
         self.pages = screen.pages.as_ref().map(broadcast::Sender::subscribe);
         Shown::All(screen.kept.iter().copied().collect())
     }
 
     /// Waits for further output. If the page has missed some, returns all that is kept.
-    pub(crate) async fn next(&mut self) -> Shown {
+    pub async fn next(&mut self) -> Shown {
         let Some(pages) = &mut self.pages else { return Shown::Ended };
         match pages.recv().await {
             Ok(piece) => Shown::More(piece),
@@ -129,32 +128,23 @@ impl Attached {
     }
 
     /// Where the page sends what it asks.
-    pub(crate) fn orders(&self) -> mpsc::Sender<Order> {
+    pub fn orders(&self) -> mpsc::Sender<Order> {
         self.terminal.orders.clone()
     }
 }
 
 impl Terminals {
-    /// No terminals yet. Their shells will start in the directory `dir`. They find the programs in the
-    /// directory `python` first: `pip` installs for the cells.
-    pub(crate) fn new(dir: PathBuf, python: Option<PathBuf>) -> Self {
-        let shell = std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
-        Self { shell, dir, python, all: Arc::default() }
-    }
-
-    /// The value of `PATH` for shells.
-    fn path(&self) -> OsString {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let own = self.python.iter().filter(|dir| !std::env::split_paths(&path).any(|one| one == **dir));
-        // A directory with a colon in its name cannot be in `PATH`.
-        std::env::join_paths(own.cloned().chain(std::env::split_paths(&path))).unwrap_or(path.clone())
+    /// No terminals yet. Each will run the program `shell` in the directory `dir`, with the
+    /// directories `path` in `PATH`.
+    pub fn new(shell: PathBuf, dir: PathBuf, path: Vec<PathBuf>) -> Self {
+        Self { shell, dir, path, all: Arc::default() }
     }
 
     /// Starts a shell. Returns the number of its terminal.
     ///
     /// # Errors
     /// When there are too many terminals, or the shell cannot be started.
-    pub(crate) fn open(&self) -> Result<u32, Problem> {
+    pub fn open(&self) -> Result<u32, Problem> {
         let refused = |kind, why: String, how| Problem::new(kind, "open a terminal", why, how);
         if lock(&self.all).open.len() >= MAX_TERMINALS {
             let why = format!("{MAX_TERMINALS} terminals are open");
@@ -187,24 +177,27 @@ impl Terminals {
             pty_process::Error::Io(error) => error,
             other => io::Error::other(other),
         };
+        // A directory with a colon in its name cannot be in `PATH`.
+        let path = self.path.iter().filter(|dir| std::env::join_paths([dir]).is_ok());
+        let path = std::env::join_paths(path).map_err(io::Error::other)?;
         let (pty, inside) = pty_process::open().map_err(as_io)?;
         let command = Command::new(&self.shell)
             .current_dir(&self.dir)
             .env("TERM", "xterm-256color")
             .env("COLORTERM", "truecolor")
-            .env("PATH", self.path())
+            .env("PATH", path)
             .kill_on_drop(true);
         let command = HIDDEN.iter().fold(command, |command, name| command.env_remove(name));
         Ok((command.spawn(inside).map_err(as_io)?, pty))
     }
 
     /// The numbers of the open terminals.
-    pub(crate) fn list(&self) -> Vec<u32> {
+    pub fn list(&self) -> Vec<u32> {
         lock(&self.all).open.keys().copied().collect()
     }
 
     /// Attaches a page to a terminal. `None` if there is no such terminal.
-    pub(crate) fn attach(&self, number: u32) -> Option<Attached> {
+    pub fn attach(&self, number: u32) -> Option<Attached> {
         let terminal = lock(&self.all).open.get(&number)?.clone();
         Some(Attached { terminal, pages: None })
     }
@@ -261,8 +254,8 @@ mod tests {
 
     /// Terminals with a shell that keeps no history.
     fn terminals() -> Terminals {
-        let python = Some("/python/of/cells".into());
-        Terminals { shell: "/bin/sh".into(), ..Terminals::new(std::env::temp_dir(), python) }
+        let path = ["/python/of/cells", "/usr/bin", "/bin"].map(PathBuf::from);
+        Terminals::new("/bin/sh".into(), std::env::temp_dir(), path.into())
     }
 
     /// Waits until a terminal has shown a text.
@@ -309,7 +302,8 @@ mod tests {
         let number = terminals.open().unwrap();
         let mut slow = terminals.attach(number).unwrap();
         let mut fast = terminals.attach(number).unwrap();
-        (slow.all(), fast.all());
+        slow.all();
+        fast.all();
         let flood = b"head -c 3000000 /dev/zero | tr '\\0' x; echo; echo do''ne; sleep 1000\n";
         slow.orders().send(Order::Type(flood.to_vec())).await.unwrap();
         until(&mut fast, "done").await;

@@ -37,8 +37,8 @@ impl<'a> Cells<'a> {
         cells
     }
 
-    /// The cell that left a state, below the drafts and the texts above it. If its code was changed, it
-    /// has that code and the outputs of the code that ran.
+    /// The cell that left a state, below the drafts and the texts above it. If its code was
+    /// changed, it has that code and the outputs of the code that ran.
     pub(super) fn of_state(&self, state: &'a State) -> Vec<Cell> {
         let above = state.parent.as_ref().into_iter().flat_map(|on| self.drafts_at(on, Some(&state.id)));
         let mut cells: Vec<Cell> = above

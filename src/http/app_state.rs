@@ -18,7 +18,6 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::net::TcpListener;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -130,8 +129,8 @@ pub struct AppOptions {
     pub agent: Option<Agent>,
     /// What cells may do; `None`: everything.
     pub sandbox: Option<SandboxRules>,
-    /// Whether the owner may open terminals.
-    pub has_terminals: bool,
+    /// The owner's terminals; `None` if the server offers none.
+    pub terminals: Option<Terminals>,
 }
 
 impl AppState {
@@ -191,10 +190,7 @@ impl AppState {
             long_answers: Arc::new(Semaphore::new(MAX_LONG_ANSWERS)),
             wholes: Arc::new(Semaphore::new(MAX_WHOLES as usize)),
             files: Arc::new(Semaphore::new(MAX_FILES)),
-            terminals: options.has_terminals.then(|| {
-                let python = sessions.pythons().default().executable.parent();
-                Terminals::new(sessions.dir().to_owned(), python.map(Path::to_owned))
-            }),
+            terminals: options.terminals,
             start,
             threads: sessions.threads().clone(),
             sessions,

@@ -1,5 +1,5 @@
-//! A draft: a cell that has not run, or changed code of a cell that ran; and the updates that pages
-//! send.
+//! A draft: a cell that has not run, or changed code of a cell that ran; and the updates that
+//! pages send.
 
 use super::{DraftId, ExecId, StateId};
 use schemars::JsonSchema;
@@ -18,9 +18,9 @@ pub struct Draft {
     /// the child was deleted, the draft comes last in the lineage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<StateId>,
-    /// The state whose cell shows the draft's text in place of the code that ran: an edit of a cell
-    /// that ran. The state is a child of `on`; `before` is not used. Only the server changes this in
-    /// an existing draft.
+    /// The state whose cell shows the draft's text in place of the code that ran: an edit of a
+    /// cell that ran. The state is a child of `on`; `before` is not used. Only the server changes
+    /// this in an existing draft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<StateId>,
     /// Code or markdown.

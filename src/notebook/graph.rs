@@ -491,8 +491,8 @@ impl Notebook {
     }
 
     /// The drafts of the state `on` that are placed above the cell of its child `before`, from top
-    /// to bottom, without edits of cells that ran. If `before` is `None`, the drafts that come last in
-    /// the lineage.
+    /// to bottom, without edits of cells that ran. If `before` is `None`, the drafts that come last
+    /// in the lineage.
     pub fn drafts_at(&self, on: &StateId, before: Option<&StateId>) -> Vec<Draft> {
         let is_there = |draft: &&Draft| {
             draft.on == *on && draft.instead_of.is_none() && self.child_below(draft) == before

@@ -171,6 +171,10 @@ pub struct Options {
     #[arg(skip)]
     pub path: Vec<PathBuf>,
 
+    /// The user's shell: the value of $SHELL.
+    #[arg(skip)]
+    pub shell: Option<PathBuf>,
+
     /// The value of $PYTHONHASHSEED.
     #[arg(skip)]
     pub hash_seed: Option<String>,
@@ -376,6 +380,7 @@ impl Options {
         options.installed_in = directory("RATOON_INSTALLED_IN");
         let path = std::env::var_os("PATH").unwrap_or_default();
         options.path = std::env::split_paths(&path).filter(|dir| dir.is_absolute()).collect();
+        options.shell = std::env::var_os("SHELL").map(PathBuf::from);
         options.hash_seed = std::env::var("PYTHONHASHSEED").ok();
         let program = std::env::current_exe().ok();
         options.extension = program.map(|program| program.with_file_name("libratoon.so"));

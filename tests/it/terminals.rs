@@ -1,4 +1,5 @@
-//! Tests of terminals: only the owner opens them, over guarded requests, and they end with the server.
+//! Tests of terminals: only the owner opens them, over guarded requests, and they end with the
+//! server.
 
 use crate::request::Request;
 use crate::server::{TOKEN, TestServer, until};

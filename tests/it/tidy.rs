@@ -174,6 +174,7 @@ const ONLY_HERE: &[(&str, &[&str])] = &[
             "src/kernel/plot_javascript.rs",
             "src/kernel/ruff.rs",
             "src/mcp_stdio.rs",
+            "src/terminal.rs",
             "src/workers/bridge.rs",
         ],
     ),

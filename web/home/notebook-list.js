@@ -20,9 +20,9 @@ import { listTerminals } from '../terminal/terminals-api.js';
 
 /**
  * `terminals`: the numbers of the open ones; null if the user may have none.
- * @extends {Component<{isOwner: boolean, all: About[], terminals: number[] | null, said: Said | null,
- *   wanted: string}, {all: About[], trash: notebooks.Trashed[], terminals: number[] | null,
- *   said: Said | null, isOver: boolean}>}
+ * @extends {Component<{isOwner: boolean, all: About[], terminals: number[] | null,
+ *   said: Said | null, wanted: string}, {all: About[], trash: notebooks.Trashed[],
+ *   terminals: number[] | null, said: Said | null, isOver: boolean}>}
  */
 export class Home extends Component {
     state = {

@@ -103,8 +103,8 @@ export class Page {
          */
         this.newVersions = new Map(host.recall('versions') ?? []);
         /**
-         * Typing into text cells above cells that ran, until the user leaves the cell; by key. `was`:
-         * the text that the notebook has.
+         * Typing into text cells above cells that ran, until the user leaves the cell; by key.
+         * `was`: the text that the notebook has.
          * @type {Map<string, {was: string, text: string}>}
          */
         this.textEdits = new Map(host.recall('texts') ?? []);
@@ -494,7 +494,10 @@ export class Page {
         } else if (known) this.drafts.remove(known.id);
     }
 
-    /** Shows the code that ran in place of the changed code. @param {import('../shell/protocol.js').State} state */
+    /**
+     * Shows the code that ran in place of the changed code.
+     * @param {import('../shell/protocol.js').State} state
+     */
     revertEdit(state) {
         this.newVersions.delete(state.id);
         this.edit(state, this.model.runOf(state)?.code ?? '');

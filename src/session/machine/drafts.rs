@@ -165,10 +165,11 @@ pub(super) fn delete_draft(core: &mut Core, id: &DraftId) -> Reply {
     }
 }
 
-/// Moves the drafts around a draft that became a state. What was typed into the draft since the run
-/// of its version `requested` becomes an edit of the state's cell. The Markdown drafts directly before it
-/// become the state's prose. Earlier drafts stay above the state's cell, and later drafts move
-/// below the new state. Drafts that run on the parent are branches of their own, and stay.
+/// Moves the drafts around a draft that became a state. What was typed into the draft since the
+/// run of its version `requested` becomes an edit of the state's cell. The Markdown drafts
+/// directly before it become the state's prose. Earlier drafts stay above the state's cell, and
+/// later drafts move below the new state. Drafts that run on the parent are branches of their own,
+/// and stay.
 ///
 /// Only the newest run of a draft takes the draft with it. Other runs of the draft are variants of
 /// the cell: their states get copies of the prose and of the later drafts.
