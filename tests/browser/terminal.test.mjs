@@ -19,8 +19,8 @@ test('a terminal opens from the menu, shows what its shell writes, also after a 
     await shell.keyboard.press('Enter');
     const colour = () =>
         shell.evaluate(() => {
-            const found = [...document.querySelectorAll('.xterm-rows span')].find(
-                ({ textContent }) => textContent?.includes('colour 42'),
+            const found = [...document.querySelectorAll('.xterm-rows span')].find(({ textContent }) =>
+                textContent?.includes('colour 42'),
             );
             return found && getComputedStyle(found).color;
         });

@@ -16,19 +16,22 @@ const TARGETS = '.output, .editor, .cell';
  * @param {HTMLElement} notebook the growing content
  */
 function keeper(main, notebook) {
-    /** The element; its top on the screen and the scroll offset when noted. */
+    /** The element; its top within `main` and the scroll offset when noted. */
     let kept = /** @type {{target: Element, top: number, scrolled: number} | null} */ (null);
     const note = (/** @type {Element | null | undefined} */ target) => {
-        kept = target ? { target, top: target.getBoundingClientRect().top, scrolled: main.scrollTop } : null;
+        kept = target ? { target, top: topOf(target), scrolled: main.scrollTop } : null;
     };
+    // A banner above moves all of `main`, and goes again.
+    const topOf = (/** @type {Element} */ target) =>
+        target.getBoundingClientRect().top - main.getBoundingClientRect().top;
     return {
         note,
         target: () => kept?.target,
         correct: () => {
             if (!kept?.target.isConnected) return note(null);
-            const seen = kept.target.getBoundingClientRect().top - kept.top;
+            const seen = topOf(kept.target) - kept.top;
             const laidOut = seen + main.scrollTop - kept.scrolled;
-            // Intended scrolling moves the element on the screen, but not within the content.
+            // Intended scrolling moves the element within `main`, but not within the content.
             if (seen * laidOut > 0)
                 scrollBy(main, notebook, Math.sign(seen) * Math.min(Math.abs(seen), Math.abs(laidOut)));
             return note(kept.target);
