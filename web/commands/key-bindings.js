@@ -108,7 +108,9 @@ function running(controller) {
                 isQuiet: true,
                 when: (at) => {
                     const cell = at.view?.props.cell;
-                    return ran(at) && cell?.kind === 'ran' && cell.edit?.run === null;
+                    // The cell may not be painted yet since the last key.
+                    const isChanged = cell?.kind === 'ran' && page.drafts.editOf(cell.state) !== undefined;
+                    return ran(at) && isChanged && !page.newVersions.has(cell.state.id);
                 },
             },
         ),
