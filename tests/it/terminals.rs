@@ -42,7 +42,7 @@ fn shows(wire: &mut Wire, wanted: &str) -> String {
 
 #[test]
 fn the_owner_types_into_a_shell_in_the_directory_of_the_notebooks() {
-    let mut server = TestServer::start();
+    let mut server = TestServer::fresh();
     let path = opened(&server);
     let mut wire = connected(&server, &path);
     wire.say(r#"{"rows":10,"columns":70}"#);
@@ -61,7 +61,12 @@ fn the_owner_types_into_a_shell_in_the_directory_of_the_notebooks() {
 
     // A broken message ends the connection, and the terminal stays.
     wire.say("{}");
-    assert_eq!(wire.closing(), Some(1000));
+    let close = loop {
+        if let (0x88, reason) = wire.hear_any() {
+            break reason;
+        }
+    };
+    assert_eq!(close, 1000_u16.to_be_bytes());
     let mut again = connected(&server, &path);
     assert!(shows(&mut again, "done\r\n").contains("10 70"));
     let pid = std::fs::read_to_string(dir.join("pid")).unwrap();
@@ -74,7 +79,7 @@ fn the_owner_types_into_a_shell_in_the_directory_of_the_notebooks() {
 
 #[test]
 fn a_terminal_that_ends_says_so_and_leaves_the_list() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let path = opened(&server);
     let mut wire = connected(&server, &path);
     type_line(&mut wire, "exit");
@@ -85,7 +90,7 @@ fn a_terminal_that_ends_says_so_and_leaves_the_list() {
 
 #[test]
 fn guests_pages_of_others_and_servers_without_terminals_get_none() {
-    let server = TestServer::start();
+    let server = TestServer::fresh();
     let path = opened(&server);
     let made = server.owner(Request::post("/api/links", r#"{"scope":"run"}"#)).json();
     let guest = made["token"].as_str().unwrap();

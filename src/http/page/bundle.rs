@@ -475,6 +475,8 @@ mod tests {
                 "style/later.css",
                 "style/notebook.css",
                 "style/plain.css",
+                "terminal-page.js",
+                "terminal/terminal.css",
             ]
         );
         assert!(files["notebook.js"].contains("// cell/cell.js\n"));
