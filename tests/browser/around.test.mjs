@@ -343,6 +343,46 @@ test(
     },
 );
 
+test('a long time and much memory always stand at the end of the code; the rest with the buttons', async () => {
+    for (const [i, code] of [
+        'data = b"x" * 150_000_000',
+        'import time; time.sleep(1.01)',
+        '1 + 1',
+    ].entries()) {
+        await run(code);
+        await ran(i + 1);
+    }
+    const measures = () =>
+        page.$$eval('.cell[data-kind="ran"]', (cells) =>
+            cells.map((cell) =>
+                ['.source > .measures', '.tools > .measures'].map(
+                    (place) => cell.querySelector(place)?.textContent.replace(/[\d.]+/g, 'N') ?? '',
+                ),
+            ),
+        );
+    const isShown = (cell, place) =>
+        page
+            .locator('.cell')
+            .nth(cell)
+            .locator(place)
+            .evaluate((one) => one.checkVisibility({ opacityProperty: true }));
+    await becomes(
+        async () => (await measures()).slice(0, 2),
+        [
+            ['+N MB', 'N ms'],
+            ['N s', ''],
+        ],
+    );
+    const [, , [always, besideButtons]] = await measures();
+    assert.equal(always, '');
+    assert.match(besideButtons, /^N ms · In memory/);
+    assert.equal(await isShown(0, '.source > .measures'), true);
+    await page.mouse.move(0, 0);
+    await becomes(() => isShown(2, '.tools > .measures'), false);
+    await page.locator('.cell').nth(2).hover();
+    await becomes(() => isShown(2, '.tools > .measures'), true);
+});
+
 test('the header says what is saved; after a reload, typing and a deletion can be undone', async () => {
     await run('x = 1');
     await ran(1);

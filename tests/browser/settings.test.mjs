@@ -64,6 +64,30 @@ test('a change of a setting reaches all editors at once, other tabs, and the pag
     assert.equal(await page.getByLabel('Line numbers').isChecked(), false, 'the key changes the setting');
 });
 
+test('a setting is found by its words; brackets are not closed, and Shift-Enter stays, if one wishes', async () => {
+    const code = page.locator('.cell').first().locator('.cm-content');
+    await focused([0, 'editor']);
+    await keys('(');
+    await becomes(() => lines(0), ['()']);
+    await keys('Backspace');
+    await page.locator('.cell').first().locator('.cm-placeholder').waitFor();
+    const turnOff = async (words, name) => {
+        await settings();
+        await page.getByRole('searchbox', { name: 'Find a setting' }).fill(words);
+        assert.equal(await page.locator('.settings label').count(), 1);
+        await page.getByLabel(name).uncheck();
+        await keys('Escape');
+        await page.locator('dialog').waitFor({ state: 'detached' });
+    };
+    await turnOff('BRACK quotes', 'Close brackets and quotes');
+    await turnOff('shift-enter', 'Shift-Enter goes to the next cell');
+    await code.click();
+    await keys('(', '1', ')', 'Shift+Enter');
+    await ran(1);
+    await becomes(() => lines(0), ['(1)']);
+    await focused([0, 'cell']);
+});
+
 test(
     'vim’s keys are loaded when they are wanted; Esc leaves insert mode, then the editor; cells still run',
     nightly(),

@@ -30,7 +30,7 @@ const ran = (key, code, status = 'ok') =>
     /** @type {any} */ ({
         kind: 'ran',
         key,
-        state: { exec_count: 7 },
+        state: { exec_count: 7, label: null },
         run: { code },
         shown: { status },
         isAsked: false,
@@ -108,6 +108,14 @@ test('the outline nests headings and, on request, lists the cells between them',
         '  y = 1',
         'C',
     ]);
+});
+
+test('a cell whose state has a label is in the outline by that label', () => {
+    const named = { ...ran('x', 'x = 4'), state: { exec_count: 7, label: 'baseline' } };
+    const cells = [text('a', '# A'), named, ran('y', 'y = 1')];
+    const sections = sectionsOf(cells, () => false);
+    assert.deepEqual(lines(outlineOf(cells, sections, false)), ['A', '  baseline 7']);
+    assert.deepEqual(lines(outlineOf(cells, sections, true)), ['A', '  baseline 7', '  y = 1 7']);
 });
 
 test('a collapsed section has one entry, which says what its cells do', () => {

@@ -9,6 +9,8 @@ const DEFAULTS = {
     tabWidth: 4,
     wraps: false,
     numbers: false,
+    autoclose: true,
+    advances: true,
     diagnostics: true,
     vim: false,
 };
@@ -27,10 +29,15 @@ test('stored values are read', () => {
             'ratoon.tabWidth': '8',
             'ratoon.wraps': 'yes',
             'ratoon.lineNumbers': 'yes',
+            'ratoon.autoclose': 'no',
+            'ratoon.advances': 'no',
             'ratoon.diagnostics': 'no',
             'ratoon.vim': 'yes',
         }),
-        { codeSize: 20, tabWidth: 8, wraps: true, numbers: true, diagnostics: false, vim: true },
+        {
+            ...{ codeSize: 20, tabWidth: 8, wraps: true, numbers: true },
+            ...{ autoclose: false, advances: false, diagnostics: false, vim: true },
+        },
     );
 });
 

@@ -5,7 +5,7 @@
 
 import { Component, html } from '../vendor/preact.js';
 import { haveSameItems, isText, numberOf, runOf, textOf } from '../notebook/cell-list.js';
-import { beforeRunText, isInMemory, partialText } from '../checkpoints/residency.js';
+import { beforeRunText, largeMemory, partialText } from '../checkpoints/residency.js';
 import { hasEnded } from '../shell/protocol.js';
 import { duration, firstLine } from '../text/format.js';
 import { WORDS } from '../shell/words.js';
@@ -185,6 +185,7 @@ export class Cell extends Component {
         const status = cell.isAsked ? 'queued' : (run?.status ?? 'new');
         const asText = isText(cell) && !isEditing && textOf(cell).trim() !== '';
         const isMovable = mayRun && isWhole(cell);
+        const matters = measuresThatMatter(cell, run);
         const isEditable = mayType && cell.kind !== 'attempt' && !(cell.kind === 'ran' && isOpen);
         return html`
             <article class="cell" tabindex="0" aria-label=${cellName(cell)}
@@ -214,13 +215,14 @@ export class Cell extends Component {
                 </div>
                 <div class="cell-body">
                     ${
-                        'beside' in cell && cell.beside.length > 1
+                        'beside' in cell && hasTabs(cell)
                             ? html`<${BranchTabs} cell=${cell} controller=${controller} mayRun=${mayRun} />`
                             : cell.kind === 'ran' &&
                               cell.state.label &&
                               html`<div class="label">${cell.state.label}</div>`
                     }
                     <div class="source" key="source" data-folded=${this.isFolded ? '' : null}
+                        data-measured=${matters ? '' : null}
                         onDblClick=${asText && mayRun ? () => this.focus('end') : null}>
                         ${this.isFolded && this.#foldedCode()}
                         ${
@@ -242,11 +244,9 @@ export class Cell extends Component {
                                     this.props.controller.page.presence.onCaret(isHere ? this.#draft : null)}
                                 held=${(/** @type {Editor | null} */ editor) => this.#hold(editor)} />`
                         }
-                        ${
-                            mayRun &&
-                            html`<${Tools} cell=${cell} isOpen=${isOpen} isStopping=${isStopping}
-                            controller=${controller} of=${this} />`
-                        }
+                        ${matters && html`<span class="measures">${matters}</span>`}
+                        <${Tools} cell=${cell} isOpen=${isOpen} isStopping=${isStopping}
+                            mayRun=${mayRun} controller=${controller} of=${this} />
                     </div>
                     ${
                         section?.isFolded &&
@@ -375,15 +375,61 @@ const crash = ({ Crash }) => Crash;
 const cellMenu = ({ CellMenu }) => CellMenu;
 
 /**
- * The buttons in the corner of the cell.
- * @param {{cell: CellData, isOpen: boolean, isStopping: boolean, controller: CellController,
- *   of: Cell}} props
+ * The time and memory of a cell, if they are unusual: always shown, at the right end of its code.
+ * @param {CellData} cell
+ * @param {Run | undefined} run the run that it shows
  */
-function Tools({ cell, isOpen, isStopping, controller, of }) {
+function measuresThatMatter(cell, run) {
+    const parts = [];
+    if (run?.status === 'running')
+        parts.push(
+            html`<b class="busy">${duration(Math.max(0, Date.now() - (run.started_at ?? Date.now())))}</b>`,
+        );
+    if (isLong(run)) parts.push(duration(run?.duration_ms ?? 0));
+    const memory = cell.kind === 'ran' ? largeMemory(cell.state, cell.base) : null;
+    if (memory) parts.push(memory);
+    // Where the current state is, unless it is ready to run cells.
+    const living = cell.kind === 'ran' && cell.isHere ? cell.state.living : 'memory';
+    if (living === 'disk' || living === 'replay') parts.push(WORDS.lives[living]);
+    return parts.length > 0 ? parts.flatMap((part, i) => (i > 0 ? [' · ', part] : [part])) : null;
+}
+
+/** How long a run takes whose time is always shown, in milliseconds. */
+const LONG_MS = 1000;
+
+/** Whether a cell has the tabs of the branches beside it. @param {CellData} cell */
+const hasTabs = (cell) => 'beside' in cell && cell.beside.length > 1;
+
+/** @param {Run | undefined} run */
+const isLong = (run) => (run?.duration_ms ?? 0) > LONG_MS;
+
+/**
+ * The other measures of a cell: beside its buttons or, if tabs stand there, below its outputs.
+ * @param {{cell: CellData}} props
+ */
+function Measures({ cell }) {
+    const run = runOf(cell);
+    const time = run?.duration_ms != null && !isLong(run) ? duration(run.duration_ms) : null;
+    const isKept = cell.kind === 'ran' && cell.isHere;
+    if (!time && !isKept) return null;
+    return html`<span class="measures">${time}${time && isKept && ' · '}${
+        isKept && html`<${ResidencyLine} cell=${cell} />`
+    }</span>`;
+}
+
+/**
+ * The measures and buttons in the corner of the cell.
+ * @param {{cell: CellData, isOpen: boolean, isStopping: boolean, mayRun: boolean,
+ *   controller: CellController, of: Cell}} props
+ */
+function Tools({ cell, isOpen, isStopping, mayRun, controller, of }) {
     const { runs } = controller;
+    const measures = !hasTabs(cell) && html`<${Measures} cell=${cell} />`;
+    if (!mayRun) return html`<div class="tools">${measures}</div>`;
     const stop = isStopping ? [WORDS.stopHard, WORDS.stopHardHint] : [WORDS.stop, WORDS.stopHint];
     return html`
         <div class="tools">
+            ${measures}
             ${
                 isOpen
                     ? html`<button class="tool" data-stop title=${stop[1]}
@@ -420,7 +466,7 @@ function Tools({ cell, isOpen, isStopping, controller, of }) {
 }
 
 /**
- * The line below the outputs: status, duration and warnings.
+ * The line below the outputs: status and warnings.
  * @param {{cell: CellData, run: Run | undefined, controller: CellController,
  *   mayRun: boolean}} props
  */
@@ -432,11 +478,6 @@ function Notes({ cell, run, controller, mayRun }) {
                 ${WORDS.asked}</span></div>`;
     const parts = [];
     if (run?.status === 'queued') parts.push(html`<span class="busy">${WORDS.queued}</span>`);
-    if (run?.status === 'running')
-        parts.push(
-            html`<span class="busy">
-                ${duration(Math.max(0, Date.now() - (run.started_at ?? Date.now())))}</span>`,
-        );
     if (cell.kind === 'ran' && cell.state.partial && run === cell.run)
         parts.push(html`<span class="bad">${partialText(cell.state, run)}</span>`);
     else if (run && run.status in WORDS.failed)
@@ -454,7 +495,6 @@ function Notes({ cell, run, controller, mayRun }) {
                 ${WORDS.remove}</button>`,
         );
     }
-    if (run?.duration_ms != null) parts.push(html`<span>${duration(run.duration_ms)}</span>`);
     if (cell.kind === 'ran' && cell.edit && run && hasEnded(run.status)) {
         parts.push(
             html`<span>${WORDS.edited}</span>`,
@@ -476,11 +516,6 @@ function Notes({ cell, run, controller, mayRun }) {
         parts.push(...cell.warnings.map((warning) => html`<span class="warning">${warning}</span>`));
     if (cell.kind === 'draft' && cell.isInside && !isText(cell))
         parts.push(html`<span>${WORDS.inside}</span>`);
-    // Where an ordinary state is kept matters rarely.
-    if (cell.kind === 'ran' && cell.isHere)
-        parts.push(
-            html`<span class=${isInMemory(cell.state) && !cell.progress ? 'quiet' : null}>
-                <${ResidencyLine} cell=${cell} /></span>`,
-        );
+    if (hasTabs(cell)) parts.push(html`<${Measures} cell=${cell} />`);
     return parts.length > 0 && html`<div class="notes">${parts}</div>`;
 }

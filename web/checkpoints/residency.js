@@ -81,6 +81,26 @@ function memoryOf(state) {
     return WORDS.memory(bytes(own), shared == null ? null : bytes(shared));
 }
 
+/** The memory that is much for a cell, in bytes. */
+const LARGE_BYTES = 100e6;
+
+/** The memory of a state, in bytes, if it is known. @param {State | undefined} state */
+const wholeMemory = (state) =>
+    state && isInMemory(state) && state.memory_bytes !== null
+        ? state.memory_bytes + (state.shared_bytes ?? 0)
+        : null;
+
+/**
+ * What a cell has added to the memory of the state before it, if that is much: a text.
+ * @param {State} state
+ * @param {State | undefined} base the state before
+ */
+export function largeMemory(state, base) {
+    const [before, after] = [wholeMemory(base), wholeMemory(state)];
+    const added = before === null || after === null ? 0 : after - before;
+    return added > LARGE_BYTES ? `+${bytes(added)}` : null;
+}
+
 /**
  * Short texts about a state's residency, memory, checkpoint and pin.
  * @param {State} state

@@ -11,6 +11,7 @@ import { tableCommands } from '../table/table-commands.js';
 import { LINT_WORDS } from '../lint/lint-words.js';
 import { withPart } from '../shell/lazy-parts.js';
 import { openSettings } from '../notebook/header.js';
+import { settings } from '../settings/settings.js';
 import { SETTINGS_WORDS } from '../settings/settings-words.js';
 import * as write from '../editor/editor-actions.js';
 
@@ -49,11 +50,17 @@ function running(controller) {
         page.mayRun && view?.props.cell.kind === 'draft' && !view.props.cell.isInside;
     const ran = (/** @type {Target} */ { view }) => page.mayRun && view?.props.cell.kind === 'ran';
     return [
-        key('run.next', 'Shift-Enter', WORDS.runNext, run('next'), {
-            words: WORDS.also.run,
-            mode: BOTH,
-            when: mayRun,
-        }),
+        key(
+            'run.next',
+            'Shift-Enter',
+            WORDS.runNext,
+            (at) => run(settings().advances ? 'next' : 'stay')(at),
+            {
+                words: WORDS.also.run,
+                mode: BOTH,
+                when: mayRun,
+            },
+        ),
         key('run.stay', 'Mod-Enter', WORDS.runStay, run('stay'), {
             words: WORDS.also.run,
             mode: BOTH,

@@ -2,7 +2,15 @@
 // Applies the settings of this browser to the editors, and to the plain text that stands for an
 // editor that does not exist yet.
 
-import { EditorState, EditorView, lineNumbers } from '../vendor/codemirror.js';
+import {
+    closeBrackets,
+    closeBracketsKeymap,
+    EditorState,
+    EditorView,
+    keymap,
+    lineNumbers,
+    Prec,
+} from '../vendor/codemirror.js';
 import { onSettings, setSetting, settings } from '../settings/settings.js';
 
 /** The default font size of code and its line height, in px. */
@@ -10,8 +18,10 @@ const SIZE = 13;
 const LINE = 20;
 
 /** The extensions that the settings ask for, apart from the keys of vim. */
-export function settingExtensions({ numbers, tabWidth, wraps } = settings()) {
+export function settingExtensions({ autoclose, numbers, tabWidth, wraps } = settings()) {
     return [
+        // Backspace between two brackets deletes both.
+        autoclose ? [closeBrackets(), Prec.high(keymap.of(closeBracketsKeymap))] : [],
         numbers ? lineNumbers() : [],
         EditorState.tabSize.of(tabWidth),
         wraps ? EditorView.lineWrapping : [],

@@ -6,8 +6,6 @@
 import {
     Annotation,
     bracketMatching,
-    closeBrackets,
-    closeBracketsKeymap,
     Compartment,
     crosshairCursor,
     defaultKeymap,
@@ -249,9 +247,8 @@ export class Editor extends Component {
     #extensions() {
         return [
             Prec.highest(keymap.of([{ any: (_view, event) => this.#key(event) }])),
-            keymap.of([...closeBracketsKeymap, ...historyKeymap, ...defaultKeymap]),
+            keymap.of([...historyKeymap, ...defaultKeymap]),
             history(),
-            closeBrackets(),
             bracketMatching(),
             indentOnInput(),
             indentUnit.of('    '),

@@ -3,6 +3,7 @@
 // the text cells above them, attempts, drafts, and an empty cell. Pure: computes the list from the
 // model and the page's position.
 
+import { largeMemory } from '../checkpoints/residency.js';
 import { hasEnded } from '../shell/protocol.js';
 
 /** @typedef {import('../shell/model.js').Model} Model */
@@ -426,6 +427,7 @@ export function renderInputs(cell) {
         cell.base?.living,
         cell.isDeleted,
         cell.edit?.text,
+        largeMemory(state, cell.base),
         cell.isOutdated,
         cell.isHere,
         cell.colour,

@@ -197,7 +197,7 @@ export class OutlinePane extends Component {
      * @param {boolean} isCursor
      */
     #entry(entry, i, isCurrent, isCursor) {
-        const { section, status, isHeading, depth, text, number } = entry;
+        const { section, status, isHeading, isLabel, depth, text, number } = entry;
         const canFold = section !== null && section.count > 0;
         const twist = (/** @type {MouseEvent} */ event) => {
             event.stopPropagation();
@@ -207,7 +207,7 @@ export class OutlinePane extends Component {
             aria-level=${depth + 1} aria-expanded=${canFold ? !section.isFolded : null}
             aria-current=${isCurrent ? 'location' : null} data-cursor=${isCursor ? '' : null}
             aria-selected=${isCursor ? 'true' : 'false'} data-depth=${Math.min(depth, MOST_DEPTH)}
-            data-heading=${isHeading ? '' : null} data-status=${status || null}
+            data-heading=${isHeading ? '' : null} data-label=${isLabel ? '' : null} data-status=${status || null}
             onMouseDown=${(/** @type {MouseEvent} */ event) => event.preventDefault()}
             onClick=${() => this.#go(entry)}>
             ${

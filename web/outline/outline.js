@@ -1,6 +1,6 @@
 // @ts-check
-// The entries of the outline: the headings of the text cells and, on request, the code cells
-// between them. Pure.
+// The entries of the outline: the headings of the text cells, the cells of labelled states and, on
+// request, all other code cells. Pure.
 
 import { isText, runOf, textOf } from '../notebook/cell-list.js';
 import { hiding } from '../notebook/sections.js';
@@ -18,6 +18,7 @@ import { headingsIn } from '../text/headings.js';
  * @property {number} index of a heading among those of its cell
  * @property {number} depth how many headings are around it
  * @property {boolean} isHeading
+ * @property {boolean} isLabel whether `text` is the label of the cell's state
  * @property {string} text
  * @property {number | null} number of a cell that ran
  * @property {Status} status of a cell; of a heading: of all cells below it that have no visible
@@ -52,6 +53,7 @@ export function outlineOf(cells, sections, showsCells) {
                         index,
                         depth: around.length,
                         isHeading: true,
+                        isLabel: false,
                         text,
                         number: null,
                         status: '',
@@ -62,14 +64,16 @@ export function outlineOf(cells, sections, showsCells) {
             continue;
         }
         const status = statusOf(cell);
-        if (showsCells && !isHidden && textOf(cell).trim())
+        const label = cell.kind === 'ran' ? cell.state.label : null;
+        if ((label || (showsCells && textOf(cell).trim())) && !isHidden)
             entries.push({
                 id: cell.key,
                 key: cell.key,
                 index: 0,
                 depth: around.length,
                 isHeading: false,
-                text: firstLine(textOf(cell)),
+                isLabel: label !== null,
+                text: label ?? firstLine(textOf(cell)),
                 number: cell.kind === 'ran' ? cell.state.exec_count : null,
                 status,
                 section: null,

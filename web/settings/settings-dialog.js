@@ -8,18 +8,23 @@ import { show } from '../ui/dialog.js';
 import { chosenTheme, setTheme, THEMES } from '../ui/theme.js';
 import { Component, html } from '../vendor/preact.js';
 import { CHOICES, setSetting, settings } from './settings.js';
-import { SETTINGS_WORDS as WORDS } from './settings-words.js';
+import { SETTINGS_DIALOG_WORDS as WORDS } from './settings-dialog-words.js';
 
 /** @typedef {import('./settings.js').Settings} Settings */
+
+/**
+ * @typedef {{name: string, hint?: string, control: any}} Row a setting: its name, an explanation,
+ *   and the element that changes it
+ */
 
 /** @param {number} a @param {number} b */
 const bySize = (a, b) => a - b;
 
 export const showSettings = () => show((done) => html`<${SettingsDialog} done=${() => done(null)} />`);
 
-/** @extends {Component<{done: () => void}, {said: string}>} */
+/** @extends {Component<{done: () => void}, {said: string, wanted: string}>} */
 class SettingsDialog extends Component {
-    state = { said: '' };
+    state = { said: '', wanted: '' };
 
     /** @template {keyof Settings} N @param {N} name @param {Settings[N]} value */
     #set(name, value) {
@@ -40,77 +45,96 @@ class SettingsDialog extends Component {
         this.setState({ said: await setNotifications(isOn) });
     }
 
-    /** @param {{done: () => void}} props @param {{said: string}} state */
-    render({ done }, { said }) {
-        const now = settings();
+    /**
+     * A setting that is on or off.
+     * @param {'wraps' | 'numbers' | 'autoclose' | 'advances' | 'diagnostics'} name
+     * @param {string} [hint]
+     * @returns {Row}
+     */
+    #switch(name, hint) {
+        const control = toggle(settings()[name], (isOn) => this.#set(name, isOn));
+        return { name: WORDS[name], hint, control };
+    }
+
+    /**
+     * A setting with a number.
+     * @param {'codeSize' | 'tabWidth'} name
+     * @param {(n: number) => string} said
+     * @param {string} [hint]
+     * @returns {Row}
+     */
+    #number(name, said, hint) {
+        const choices = CHOICES[name]
+            .toSorted(bySize)
+            .map((n) => /** @type {const} */ ([String(n), said(n)]));
+        const control = choice(choices, String(settings()[name]), (n) => this.#set(name, Number(n)));
+        return { name: WORDS[name], hint, control };
+    }
+
+    /** All settings. @returns {Row[]} */
+    #rows() {
+        const themes = THEMES.map(
+            (theme) => /** @type {const} */ ([theme, WORDS.themes[/** @type {'auto'} */ (theme)]]),
+        );
+        const setThemeTo = (/** @type {string} */ theme) => (setTheme(theme), this.setState({ said: '' }));
+        return [
+            { name: WORDS.theme, control: choice(themes, chosenTheme(), setThemeTo) },
+            this.#number('codeSize', (size) => `${size} px`),
+            this.#number('tabWidth', WORDS.spaces, WORDS.tabHint),
+            this.#switch('wraps'),
+            this.#switch('numbers'),
+            this.#switch('autoclose', WORDS.autocloseHint),
+            this.#switch('advances', WORDS.advancesHint),
+            this.#switch('diagnostics', WORDS.diagnosticsHint),
+            {
+                name: WORDS.vim,
+                hint: WORDS.vimHint,
+                control: toggle(settings().vim, (isOn) => this.#setVim(isOn)),
+            },
+            {
+                name: WORDS.notifications,
+                hint: WORDS.notificationsHint,
+                control: toggle(notifies(), (isOn) => this.#setNotifications(isOn)),
+            },
+        ];
+    }
+
+    /** @param {{done: () => void}} props @param {{said: string, wanted: string}} state */
+    render({ done }, { said, wanted }) {
+        const words = wanted.toLowerCase().split(/\s+/);
+        const isWanted = (/** @type {Row} */ { name, hint = '' }) =>
+            words.every((word) => `${name} ${hint}`.toLowerCase().includes(word));
+        const rows = this.#rows().filter(isWanted);
         return html`
             <h2>${WORDS.title}</h2>
             <p>${WORDS.why}</p>
+            <input class="field" type="search" placeholder=${WORDS.find} aria-label=${WORDS.find} autofocus
+                value=${wanted}
+                onInput=${(/** @type {any} */ { target }) => this.setState({ wanted: target.value })} />
             <div class="settings">
-                ${choice(
-                    WORDS.theme,
-                    THEMES.map((theme) => [theme, WORDS.themes[/** @type {'auto'} */ (theme)]]),
-                    chosenTheme(),
-                    (theme) => (setTheme(theme), this.setState({ said: '' })),
-                )}
-                ${choice(
-                    WORDS.codeSize,
-                    CHOICES.codeSize.toSorted(bySize).map((size) => [String(size), `${size} px`]),
-                    String(now.codeSize),
-                    (size) => this.#set('codeSize', Number(size)),
-                )}
-                ${choice(
-                    WORDS.tabWidth,
-                    CHOICES.tabWidth.toSorted(bySize).map((n) => [String(n), WORDS.spaces(n)]),
-                    String(now.tabWidth),
-                    (n) => this.#set('tabWidth', Number(n)),
-                    WORDS.tabHint,
-                )}
-                ${toggle(WORDS.wraps, now.wraps, (isOn) => this.#set('wraps', isOn))}
-                ${toggle(WORDS.numbers, now.numbers, (isOn) => this.#set('numbers', isOn))}
-                ${toggle(
-                    WORDS.diagnostics,
-                    now.diagnostics,
-                    (isOn) => this.#set('diagnostics', isOn),
-                    WORDS.diagnosticsHint,
-                )}
-                ${toggle(WORDS.vim, now.vim, (isOn) => this.#setVim(isOn), WORDS.vimHint)}
-                ${toggle(
-                    WORDS.notifications,
-                    notifies(),
-                    (isOn) => this.#setNotifications(isOn),
-                    WORDS.notificationsHint,
+                ${rows.map(
+                    ({ name, hint, control }) => html`<label key=${name}>
+                        <span>${name}${hint && html`<small>${hint}</small>`}</span>${control}</label>`,
                 )}
             </div>
-            <p role="status">${said}</p>
+            <p role="status">${rows.length > 0 ? said : WORDS.none}</p>
             <div class="answers"><button class="button" data-main onClick=${done}>${ALL.close}</button></div>`;
     }
 }
 
 /**
- * A setting with several values.
- * @param {string} name
- * @param {[string, string][]} choices values and their names
+ * @param {(readonly [string, string])[]} choices values and their names
  * @param {string} chosen
  * @param {(value: string) => void} choose
- * @param {string} [hint]
  */
-const choice = (name, choices, chosen, choose, hint) => html`
-    <label><span>${name}${hint && html`<small>${hint}</small>`}</span>
-        <select class="field" value=${chosen} autofocus=${name === WORDS.theme}
-            onChange=${(/** @type {any} */ { target }) => choose(target.value)}>
-            ${choices.map(
-                ([value, text]) => html`<option value=${value} selected=${value === chosen}>${text}</option>`,
-            )}</select></label>`;
+const choice = (choices, chosen, choose) => html`
+    <select class="field" value=${chosen}
+        onChange=${(/** @type {any} */ { target }) => choose(target.value)}>
+        ${choices.map(
+            ([value, text]) => html`<option value=${value} selected=${value === chosen}>${text}</option>`,
+        )}</select>`;
 
-/**
- * A setting that is on or off.
- * @param {string} name
- * @param {boolean} isOn
- * @param {(isOn: boolean) => void} turn
- * @param {string} [hint]
- */
-const toggle = (name, isOn, turn, hint) => html`
-    <label><span>${name}${hint && html`<small>${hint}</small>`}</span>
-        <input type="checkbox" checked=${isOn}
-            onChange=${(/** @type {any} */ { target }) => turn(target.checked)} /></label>`;
+/** @param {boolean} isOn @param {(isOn: boolean) => void} turn */
+const toggle = (isOn, turn) => html`
+    <input type="checkbox" checked=${isOn}
+        onChange=${(/** @type {any} */ { target }) => turn(target.checked)} />`;

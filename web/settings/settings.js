@@ -8,6 +8,8 @@
  * @property {number} tabWidth the width of a tab character, in spaces
  * @property {boolean} wraps whether long lines of code wrap
  * @property {boolean} numbers whether editors show line numbers
+ * @property {boolean} autoclose whether typing an opening bracket or quote inserts the closing one
+ * @property {boolean} advances whether Shift-Enter goes to the next cell
  * @property {boolean} diagnostics whether problems in code are marked
  * @property {boolean} vim whether editors have the keys of vim
  */
@@ -21,6 +23,8 @@ export const CHOICES = Object.freeze({
     tabWidth: [4, 2, 8],
     wraps: [false, true],
     numbers: [false, true],
+    autoclose: [true, false],
+    advances: [true, false],
     diagnostics: [true, false],
     vim: [false, true],
 });
