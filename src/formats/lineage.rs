@@ -14,7 +14,7 @@ pub(super) struct Cells<'a> {
     shown: HashMap<&'a DraftId, &'a Run>,
     /// See `stale_of_drafts`.
     stale: HashMap<&'a DraftId, &'a Run>,
-    /// The changed code of cells that ran, by their states.
+    /// See `Notebook::edits`.
     edits: HashMap<&'a StateId, &'a Draft>,
     /// See `Notebook::drafts_by_place`.
     places: HashMap<(&'a StateId, Option<&'a StateId>), Vec<&'a Draft>>,
@@ -24,8 +24,8 @@ impl<'a> Cells<'a> {
     pub(super) fn of(notebook: &'a Notebook) -> Self {
         let shown = shown_by_drafts(notebook);
         let stale = stale_of_drafts(notebook, &shown);
-        let edits = notebook.drafts().filter_map(|draft| Some((draft.instead_of.as_ref()?, draft)));
-        Self { notebook, shown, stale, edits: edits.collect(), places: notebook.drafts_by_place() }
+        let (edits, places) = (notebook.edits(), notebook.drafts_by_place());
+        Self { notebook, shown, stale, edits, places }
     }
 
     /// The same, for a document of all that ran: failed attempts have cells of their own, so drafts

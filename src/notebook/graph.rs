@@ -521,6 +521,13 @@ impl Notebook {
         self.drafts.iter().find(|draft| draft.instead_of.as_ref() == Some(state))
     }
 
+    /// All edits of cells that ran, by the states of the cells. Callers that need many of them use
+    /// this function, because each call of `edit_of` scans all drafts.
+    pub fn edits(&self) -> HashMap<&StateId, &Draft> {
+        // Of several, the first counts, as in `edit_of`.
+        self.drafts.iter().rev().filter_map(|draft| Some((draft.instead_of.as_ref()?, draft))).collect()
+    }
+
     /// Finds a draft by id.
     pub fn draft(&self, id: &DraftId) -> Option<&Draft> {
         self.drafts.iter().find(|d| &d.id == id)

@@ -5,7 +5,7 @@
 // drafts of a new branch; see `rewrite`. Inserting next to it begins a branch when the new cell
 // runs.
 
-import { isText, textKey, textOf } from '../notebook/cell-list.js';
+import { isText, runOrStale, textKey, textOf } from '../notebook/cell-list.js';
 import { hasEnded, ROOT_STATE } from '../shell/protocol.js';
 import { newId } from '../text/format.js';
 
@@ -431,8 +431,7 @@ const EMPTY = { kind: 'code', source: '' };
 export function originOf(cell) {
     if (isText(cell) || cell.kind === 'text') return {};
     const number = (cell.kind === 'draft' ? cell.draft : cell.run)?.imported_cell;
-    const run =
-        cell.kind === 'draft' ? (cell.run ?? cell.stale) : cell.kind === 'ran' ? cell.shown : cell.run;
+    const run = runOrStale(cell);
     const isKept = run && hasEnded(run.status) && run.status !== 'imported' && run.outputs.length > 0;
     return {
         ...(typeof number === 'number' ? { imported_cell: number } : {}),

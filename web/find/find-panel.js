@@ -2,13 +2,13 @@
 // Find in all cells and their outputs, and replace in the cells: the list of matches, the current
 // match, and the panel.
 
-import { textOf } from '../notebook/cell-list.js';
+import { runOrStale, textOf } from '../notebook/cell-list.js';
 import { patternOf, nextMatch, matchesIn, replaceIn } from './matches.js';
 import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 import { mark } from './match-highlights.js';
 import { markOutputs, scrollToMatch } from './output-highlights.js';
-import { outputTexts, shownRun } from './searched-outputs.js';
+import { outputTexts } from './searched-outputs.js';
 import { cellElement } from '../cell/focus.js';
 import { isOutputFolded, toggleFold } from '../outputs/outputs.js';
 import { CloseIcon, DownIcon, OnIcon, UpIcon, WholeWordIcon } from '../ui/icons.js';
@@ -141,7 +141,7 @@ export class Finder {
         this.found = [];
         if (!(pattern instanceof RegExp)) return;
         for (const [cell, one] of cells.entries()) {
-            const outputs = this.isInCodeOnly ? [] : outputTexts(shownRun(one));
+            const outputs = this.isInCodeOnly ? [] : outputTexts(runOrStale(one));
             for (const [part, text] of [textOf(one), ...outputs].entries())
                 for (const [nth, span] of matchesIn(text, pattern).entries())
                     this.found.push({ ...span, cell, key: one.key, part, nth });
@@ -226,7 +226,7 @@ export class Finder {
     /** Expands collapsed outputs, and scrolls to a match in them. @param {Found} now */
     #revealOutput(now) {
         const cell = this.controller.page.cells()[now.cell];
-        const id = cell && shownRun(cell)?.exec_id;
+        const id = cell && runOrStale(cell)?.exec_id;
         this.isOpening = isOutputFolded(id);
         if (this.isOpening) toggleFold(id);
         const here = this.#mark();

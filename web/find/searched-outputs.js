@@ -15,14 +15,6 @@ const MOST = 1_000_000;
 /** @type {WeakMap<Run, {rev: number, texts: string[]}>} */
 const read = new WeakMap();
 
-/** The run whose outputs a cell shows. @param {import('../notebook/cell-list.js').Cell} cell */
-export const shownRun = (cell) =>
-    cell.kind === 'ran'
-        ? cell.shown
-        : cell.kind === 'text'
-          ? undefined
-          : (cell.run ?? (cell.kind === 'draft' ? cell.stale : undefined));
-
 /**
  * The texts of a run's outputs as they are shown, one per output; '' for an output without text.
  * The error that ended the run is the last one.

@@ -124,6 +124,12 @@ export function cellsOf(model, look) {
 /** @param {string} state @param {number} index */
 export const textKey = (state, index) => `${state}.${index}`;
 
+/** The place that a key of a text cell names. @param {string} key */
+export function textPlace(key) {
+    const at = key.lastIndexOf('.');
+    return { state: key.slice(0, at), index: Number(key.slice(at + 1)) };
+}
+
 /**
  * The text cells above the code of a state.
  * @param {Look} look
@@ -388,6 +394,9 @@ export function runOf(cell) {
     if (cell.kind === 'text') return undefined;
     return cell.kind === 'ran' ? cell.shown : cell.run;
 }
+
+/** @param {Cell} cell @returns {Run | undefined} the same, also if it shows them as stale */
+export const runOrStale = (cell) => runOf(cell) ?? (cell.kind === 'draft' ? cell.stale : undefined);
 
 /** @param {Cell} cell */
 export function textOf(cell) {

@@ -98,6 +98,21 @@ export class Drafts {
         return this.#allOn(parent ?? '').find(({ instead_of }) => instead_of === id);
     }
 
+    /** The changed code of cells, by their states. @returns {Map<string, Draft>} */
+    edits() {
+        const all = this.#states().flatMap((state) => this.#allOn(state));
+        // Of several, the first counts, as in `editOf`.
+        return new Map(
+            all.toReversed().flatMap((draft) => (draft.instead_of ? [[draft.instead_of, draft]] : [])),
+        );
+    }
+
+    /** The states that have drafts. */
+    #states() {
+        const local = [...this.local.values()].map(({ draft }) => draft.on);
+        return [...new Set([...this.model.drafts.keys(), ...local])];
+    }
+
     /** @param {string} state @returns {Draft[]} */
     #allOn(state) {
         const drafts = this.model
@@ -122,9 +137,8 @@ export class Drafts {
      * @returns {Map<string, {draft: Draft, after: string | null}>}
      */
     placed() {
-        const local = [...this.local.values()].map(({ draft }) => draft.on);
         const found = new Map();
-        for (const state of new Set([...this.model.drafts.keys(), ...local])) {
+        for (const state of this.#states()) {
             /** The last draft so far at each position. @type {Map<string | null, string>} */
             const last = new Map();
             for (const draft of this.#allOn(state)) {

@@ -184,11 +184,12 @@ export class Page {
     /** The cells shown. @returns {Cell[]} */
     cells() {
         const { here, attempt, freshId } = this;
+        const edits = this.drafts.edits();
         return cellsOf(this.model, {
             here,
             attempt,
             newVersions: this.newVersions,
-            editOf: (state) => this.drafts.editOf(state),
+            editOf: ({ id }) => edits.get(id),
             textEdits: this.textEdits,
             freshId,
             requestedRuns: this.ownRuns.requested,
@@ -446,7 +447,7 @@ export class Page {
         if (!editor) this.draftEditors.delete(key);
         else {
             this.draftEditors.set(key, editor);
-            this.showCarets();
+            editor.showCarets(this.#carets().filter(({ draft }) => this.#editorKey(draft) === key));
         }
     }
 

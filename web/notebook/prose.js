@@ -2,6 +2,8 @@
 // The texts above the code of states. A change shows at once. Until the server has answered it,
 // events and snapshots from before it have older texts, which must not show again.
 
+import { textPlace } from './cell-list.js';
+
 /** @typedef {import('./page.js').Page} Page */
 
 /** The delay before typing into a text above a cell is saved, in milliseconds. */
@@ -63,12 +65,11 @@ export class Prose {
         this.time.clearTimer(this.#timer);
         this.#timer = null;
         for (const [key, edit] of textEdits) {
-            const at = key.lastIndexOf('.');
-            const [id, index] = [key.slice(0, at), Number(key.slice(at + 1))];
-            const prose = model.states.get(id)?.prose ?? [];
+            const { state, index } = textPlace(key);
+            const prose = model.states.get(state)?.prose ?? [];
             if (!isUnsaved(edit) || index >= prose.length) continue;
             edit.was = edit.text;
-            void this.set(id, prose.with(index, edit.text));
+            void this.set(state, prose.with(index, edit.text));
         }
         this.page.saveTabState();
     }

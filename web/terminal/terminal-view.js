@@ -2,6 +2,7 @@
 // A terminal in the page: shows what a shell writes, and sends what the user types.
 
 import { FitAddon, Terminal } from '../vendor/xterm.js';
+import { CLOSED } from '../shell/protocol.js';
 import { onTheme } from '../ui/theme.js';
 import { connectTo } from './terminals-api.js';
 import { terminalTheme } from './terminal-colours.js';
@@ -73,7 +74,7 @@ export class TerminalView {
         socket.onclose = ({ code }) => {
             if (this.socket !== socket) return;
             this.socket = null;
-            if (code === 4401) status = 'signedOut';
+            if (code === CLOSED.accessEnded) status = 'signedOut';
             if (status === 'lost') this.retry = setTimeout(() => this.connect(), RETRY_MS);
             this.host.onStatus(status);
         };

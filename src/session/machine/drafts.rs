@@ -275,8 +275,9 @@ pub(super) fn remove_edit(core: &mut Core, exec_id: &ExecId, edited: &StateId) {
 
 /// Removes the edits of states that are gone for good.
 pub(super) fn remove_edits_of(core: &mut Core, gone: &[StateId]) {
-    let edits = gone.iter().filter_map(|state| core.notebook.edit_of(state));
-    for id in edits.map(|edit| edit.id.clone()).collect::<Vec<_>>() {
+    let edits = core.notebook.edits();
+    let ids = gone.iter().filter_map(|state| edits.get(state)).map(|edit| edit.id.clone());
+    for id in ids.collect::<Vec<_>>() {
         delete_draft(core, &id);
     }
 }
@@ -300,7 +301,7 @@ pub(super) fn replay_as_drafts(core: &mut Core, range: &LineageRange, state: &St
     let path: Vec<StateId> = core.notebook.lineage(&range.tip).iter().map(|s| s.id.clone()).collect();
     let Some(at) = path.iter().position(|id| *id == range.state) else { return };
     let Some(parent) = core.notebook.state(state).and_then(|s| s.parent.clone()) else { return };
-    let places = core.notebook.drafts_by_place();
+    let (places, edits) = (core.notebook.drafts_by_place(), core.notebook.edits());
     let texts_at = |on, before| {
         let drafts: &[&Draft] = places.get(&(on, before)).map_or(&[], Vec::as_slice);
         drafts.iter().copied()
@@ -315,7 +316,7 @@ pub(super) fn replay_as_drafts(core: &mut Core, range: &LineageRange, state: &St
         let Some(old) = core.notebook.state(&step[1]) else { continue };
         texts.extend(old.prose.iter().map(|text| NewDraft::text(text)));
         let run = old.exec_id.as_ref().and_then(|run| core.notebook.run(run));
-        texts.extend(run.map(|run| NewDraft::cell_of(run, core.notebook.edit_of(&old.id))));
+        texts.extend(run.map(|run| NewDraft::cell_of(run, edits.get(&old.id).copied())));
     }
     texts.extend(texts_at(&range.tip, None).map(NewDraft::like));
     if parent != range.state {
