@@ -34,8 +34,6 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tracing::Instrument;
 
-/// Maximum number of client requests in the inbox.
-const ASKS: usize = 256;
 /// Maximum number of process reports in the inbox. Each report has at most 256 KiB of text, so a
 /// flood of output neither delays other reports for long nor fills the server's memory.
 const REPORTS: usize = 16;
@@ -76,7 +74,7 @@ impl OpenRequest {
     /// # Errors
     /// `Problem` when the notebook's files cannot be used.
     pub(super) fn open(self, runtime: &Handle) -> Result<Session, Problem> {
-        let (asks, asked) = mpsc::channel(ASKS);
+        let (asks, asked) = mpsc::unbounded_channel();
         let (mut opened, told) = self.read()?;
         let credentials = std::mem::take(&mut opened.credentials);
         let attachments = Attachments::in_notebook(&self.dir);
@@ -97,7 +95,7 @@ impl OpenRequest {
     /// Runs the notebook until it is closed. A panic is a bug in the server. After a panic, the
     /// processes are ended and the store is closed; the next request opens the notebook again from
     /// disk.
-    async fn serve(self: Arc<Self>, mut asked: mpsc::Receiver<Ask>, found: ReadNotebook) {
+    async fn serve(self: Arc<Self>, mut asked: mpsc::UnboundedReceiver<Ask>, found: ReadNotebook) {
         let mut next = Some((found, None));
         while let Some((found, first)) = next.take() {
             tracing::info!("opened");
@@ -124,7 +122,7 @@ impl OpenRequest {
     /// request. Returns `None` when the request is to close the notebook.
     async fn open_again(
         self: &Arc<Self>,
-        asked: &mut mpsc::Receiver<Ask>,
+        asked: &mut mpsc::UnboundedReceiver<Ask>,
     ) -> Option<(ReadNotebook, Option<Ask>)> {
         loop {
             match asked.recv().await? {
@@ -330,7 +328,7 @@ impl Actor {
     async fn run(
         &mut self,
         first: Option<Ask>,
-        asked: &mut mpsc::Receiver<Ask>,
+        asked: &mut mpsc::UnboundedReceiver<Ask>,
         inboxes: &mut Inboxes,
     ) -> Option<oneshot::Sender<()>> {
         self.feed(Input::Opened);

@@ -105,7 +105,7 @@ pub struct Subscription {
 pub struct Session {
     name: Arc<str>,
     files: Arc<NotebookFiles>,
-    inbox: mpsc::Sender<Ask>,
+    inbox: mpsc::UnboundedSender<Ask>,
     threads: BlockingPool,
     visitors: Arc<AtomicU64>,
     close_reason: Arc<OnceLock<CloseReason>>,
@@ -183,7 +183,7 @@ impl Session {
     pub(super) fn new(
         name: &str,
         files: NotebookFiles,
-        inbox: mpsc::Sender<Ask>,
+        inbox: mpsc::UnboundedSender<Ask>,
         threads: BlockingPool,
     ) -> Self {
         Self {
@@ -386,15 +386,10 @@ impl Session {
         answer.await.map_err(|_| closed())
     }
 
-    /// Puts a request into the inbox, where it arrives even if the inbox is full and nobody waits
-    /// for the answer. The request is dropped if the notebook has been closed.
+    /// Puts a request into the inbox. It arrives in the order of the calls, also if nobody waits for
+    /// the answer. It is dropped if the notebook has been closed.
     fn put(&self, ask: Ask) {
-        if let Err(mpsc::error::TrySendError::Full(ask)) = self.inbox.try_send(ask)
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
-        {
-            let inbox = self.inbox.clone();
-            runtime.spawn(async move { drop(inbox.send(ask).await) });
-        }
+        let _ = self.inbox.send(ask);
     }
 }
 
@@ -404,19 +399,26 @@ mod tests {
     use futures_util::FutureExt;
 
     #[tokio::test]
-    async fn a_request_reaches_a_full_inbox_after_its_requester_has_left() {
+    async fn requests_arrive_in_their_order_after_their_requesters_have_left() {
+        const REQUESTS: usize = 1000;
         let files = NotebookFiles {
             blobs: PathBuf::new(),
             attachments: Attachments::in_notebook(std::path::Path::new("")),
             credentials: KeptCredentials::default(),
         };
-        let (inbox, mut asked) = mpsc::channel(1);
+        let (inbox, mut asked) = mpsc::unbounded_channel();
         let session = Session::new("main", files, inbox, BlockingPool::start().unwrap());
-        for _ in 0..3 {
-            assert!(session.read(|_| ()).now_or_never().is_none(), "nobody answers");
+        let read = Arc::new(std::sync::Mutex::new(Vec::new()));
+        for at in 0..REQUESTS {
+            let read = read.clone();
+            let request = session.read(move |_| read.lock().unwrap().push(at));
+            assert!(request.now_or_never().is_none(), "nobody answers");
         }
-        for _ in 0..3 {
-            assert!(matches!(asked.recv().await, Some(Ask::Read(_))));
+        let notebook = Notebook::new("main", 0.0);
+        for _ in 0..REQUESTS {
+            let Some(Ask::Read(look)) = asked.recv().await else { panic!("another request") };
+            look(&notebook);
         }
+        assert_eq!(*read.lock().unwrap(), (0..REQUESTS).collect::<Vec<_>>());
     }
 }

@@ -152,6 +152,43 @@ for (const [what, code] of [
         assert.equal(await top(), before);
     });
 
+test(
+    'the cell typed in keeps its place while the notebook ends above the bottom for a moment',
+    real,
+    async () => {
+        await run('1');
+        await ran(1);
+        await page.keyboard.insertText('typing');
+        const top = () =>
+            page.evaluate(async () => {
+                for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
+                return document.activeElement.closest('.cm-editor').getBoundingClientRect().top;
+            });
+        const before = await top();
+        const layOut = (above, below) =>
+            page.$eval(
+                '.notebook',
+                (notebook, [above, below]) => {
+                    notebook.querySelector('.cell').style.marginTop = `${above}px`;
+                    notebook.style.paddingBottom = `${below}px`;
+                },
+                [above, below],
+            );
+        await layOut(400, 0);
+        assert.equal(await top(), before, 'it has become longer above the cell');
+        await layOut(320, 30);
+        assert.equal(await top(), before, 'it has become shorter above, and longer below');
+        await page.locator('main').evaluate((main) => {
+            const { style } = main.querySelector('.cell');
+            const scrolled = main.scrollTop;
+            style.marginTop = '300px';
+            if (main.scrollTop >= scrolled) throw new Error('the browser has not scrolled back');
+            style.marginTop = '400px';
+        });
+        assert.equal(await top(), before, 'it was shorter for a moment');
+    },
+);
+
 test('the end of the window does not cut the cell that gets the focus after a run', real, async () => {
     const { height } = await page.$eval('main', (one) => one.getBoundingClientRect());
     const cut = [];

@@ -17,9 +17,9 @@ const TARGETS = '.output, .editor, .cell';
  */
 function keeper(main, notebook) {
     /** The element; its top within `main` and the scroll offset when noted. */
-    let kept = /** @type {{target: Element, top: number, scrolled: number} | null} */ (null);
+    let kept = /** @type {{target: Element, top: number, scrolled: number, end: number} | null} */ (null);
     const note = (/** @type {Element | null | undefined} */ target) => {
-        kept = target ? { target, top: topOf(target), scrolled: main.scrollTop } : null;
+        kept = target ? { target, top: topOf(target), scrolled: main.scrollTop, end: endOf(main) } : null;
     };
     // A banner above moves all of `main`, and goes again.
     const topOf = (/** @type {Element} */ target) =>
@@ -30,7 +30,12 @@ function keeper(main, notebook) {
         correct: () => {
             if (!kept?.target.isConnected) return note(null);
             const seen = topOf(kept.target) - kept.top;
-            const laidOut = seen + main.scrollTop - kept.scrolled;
+            const { scrollTop } = main;
+            // The browser scrolls back if the end of a shorter notebook would be above the bottom,
+            // also if the notebook has become longer again since.
+            const isClamped =
+                scrollTop < kept.scrolled && kept.scrolled >= kept.end && endOf(main) !== kept.end;
+            const laidOut = isClamped ? seen : seen + scrollTop - kept.scrolled;
             // Intended scrolling moves the element within `main`, but not within the content.
             if (seen * laidOut > 0)
                 scrollBy(main, notebook, Math.sign(seen) * Math.min(Math.abs(seen), Math.abs(laidOut)));
@@ -38,6 +43,9 @@ function keeper(main, notebook) {
         },
     };
 }
+
+/** The scroll offset at which the end of the content is in sight. @param {HTMLElement} main */
+const endOf = (main) => main.scrollHeight - main.clientHeight - 1;
 
 /**
  * @param {HTMLElement} main the scrolling element
@@ -75,7 +83,11 @@ export function keepPointerSteady(main, notebook, editor) {
         noteTyped();
     };
     main.addEventListener('scroll', hold, { signal, passive: true });
-    main.addEventListener('focusin', noteTyped, { signal });
+    // A user who scrolls moves the editor, whatever the outputs do meanwhile.
+    for (const scrolls of ['wheel', 'touchmove'])
+        main.addEventListener(scrolls, () => typed.note(null), { signal, passive: true });
+    // The page may give the focus back to the same editor, in another place.
+    main.addEventListener('focusin', () => typed.target() === editor() || noteTyped(), { signal });
     main.addEventListener('input', () => typed.target() ?? noteTyped(), { signal });
     addEventListener('keydown', forget, { signal, capture: true });
 
@@ -107,7 +119,9 @@ export function keepInPlace(find, act) {
  * @param {HTMLElement} main @param {HTMLElement} notebook @param {number} by in px
  */
 function scrollBy(main, notebook, by) {
-    const lacking = main.scrollTop + by + main.clientHeight - notebook.offsetHeight;
+    // Less room may make the browser scroll.
+    const to = main.scrollTop + by;
+    const lacking = to + main.clientHeight - notebook.offsetHeight;
     main.style.paddingBottom = lacking > 0 ? `${Math.ceil(lacking)}px` : '';
-    main.scrollTop += by;
+    main.scrollTop = to;
 }
