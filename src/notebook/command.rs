@@ -60,7 +60,8 @@ pub enum Command {
         /// The new draft.
         draft: Draft,
         /// The draft of the same state after which the new draft is placed. Without it, the new
-        /// draft comes first. Ignored if the draft exists and `in_place` is set.
+        /// draft comes first. Ignored if the draft exists and `in_place` is set. If that draft has
+        /// moved or has become a state meanwhile, a new draft follows it there.
         #[serde(default)]
         after: Option<DraftId>,
         /// Whether to leave an existing draft in its place.

@@ -560,6 +560,25 @@ test('typing during a run stays as an edit of the cell that ran', () => {
     assert.deepEqual([edit.on, edit.instead_of, base], ['b', 'c', 0]);
 });
 
+test('what is typed below a running cell follows it to its state, also if the server does not have it yet', () => {
+    const { page, sent } = open({ drafts: [draft('d', 'b')] });
+    page.ownRuns.run(page.cells()[2], 'd');
+    page.type(page.cells()[3], 'next');
+    const { id } = page.drafts.on('b').at(-1);
+    page.drafts.put({ ...draft('third', 'b'), source: 'third' }, id);
+    succeed(page, { exec_id: runsIn(sent)[0].exec_id, draft: 'd' }, 'b', 'c');
+    assert.equal(shown(page), `[a] [b] [c] ${id} third ?`);
+    page.drafts.flushAll();
+    const puts = sent.filter(({ do: what }) => what === 'put_draft').slice(-2);
+    assert.deepEqual(
+        puts.map(({ draft, after }) => [draft.on, after]),
+        [
+            ['c', 'd'],
+            ['c', id],
+        ],
+    );
+});
+
 test('typing during a run that the server has stays in its draft, which becomes an edit', () => {
     const { page, sent } = open({ drafts: [draft('d', 'b', 'first', 1)] });
     page.ownRuns.run(page.cells()[2], 'first');

@@ -426,10 +426,26 @@ export class Drafts {
             if (local.text.isSettled) this.forget(id);
             else if (this.model.stateMadeFrom(id)) this.#orphan(local);
         }
+        for (const id of removed) this.#moveAlong(id, this.model.stateMadeFrom(id)?.id);
+        for (const { draft } of put) this.#moveAlong(draft.id, draft.instead_of ?? draft.on);
         for (const placed of put) {
             const local = this.local.get(placed.draft.id);
             if (local) this.#receive(local, placed);
             else this.#follow(placed);
+        }
+    }
+
+    /**
+     * New drafts that the server does not have yet follow the draft above them to another state, as
+     * they do at the server.
+     * @param {string} above the draft above
+     * @param {string | undefined} on the state that it moved to, or has become
+     */
+    #moveAlong(above, on) {
+        for (const local of this.local.values()) {
+            if (local.after !== above || local.text.version !== NEW || !on || local.draft.on === on) continue;
+            local.draft = { ...local.draft, on, before: null };
+            this.#moveAlong(local.draft.id, on);
         }
     }
 
@@ -555,21 +571,6 @@ export class Drafts {
         this.host.clearTimer(local.timer);
         local.unsent = false;
         this.local.delete(id);
-    }
-
-    /**
-     * Moves local drafts that the server does not have yet along with the page. The server moves
-     * a draft whose run was requested: sending it again could restore it after it became a state.
-     * @param {string} from @param {string} to @param {(id: string) => boolean} isAsked
-     */
-    follow(from, to, isAsked) {
-        for (const [id, local] of this.local) {
-            const { draft } = local;
-            if (draft.on !== from || draft.instead_of || this.model.draft(id) || isAsked(id)) continue;
-            Object.assign(local.draft, { on: to, before: null });
-            local.unsent = true;
-            this.flush(id);
-        }
     }
 }
 

@@ -124,10 +124,7 @@ export class OwnRuns {
         const parent = state && this.page.model.states.get(state)?.parent;
         if (state && this.page.model.states.has(state)) {
             this.page.endNewVersion(id);
-            if (this.page.here === stood || this.page.here === parent) {
-                if (parent) this.#takeDrafts(parent, state);
-                this.page.moveTo(state, null, true);
-            }
+            if (this.page.here === stood || this.page.here === parent) this.page.moveTo(state, null, true);
         }
         this.page.saveTabState();
     }
@@ -171,21 +168,8 @@ export class OwnRuns {
         const { here } = this.page;
         const waits = [...this.#started.values()].includes(here);
         if (waits || this.page.model.draft(this.page.presence.caretDraft ?? '')?.on === here) return;
-        this.#takeDrafts(here, state);
         this.page.moveTo(state, null, true);
         this.#announceEnd(id, state);
-    }
-
-    /**
-     * Moves the drafts that the server does not have yet to a new state, as the server does with
-     * the others.
-     * @param {string} parent
-     * @param {string} state
-     */
-    #takeDrafts(parent, state) {
-        const hasRun = (/** @type {string} */ draft) =>
-            this.requested.has(draft) || this.page.model.runOfDraft.has(draft);
-        this.page.drafts.follow(parent, state, hasRun);
     }
 
     /** @param {string} id of a run @param {string | null} state the state that it left */

@@ -48,6 +48,8 @@ pub(super) fn put_draft(
     if let Some(known) = &known {
         draft.imported_cell = known.imported_cell;
         draft.instead_of.clone_from(&known.instead_of);
+    } else if let Some((on, before)) = after.and_then(|after| moved_on(core, after, &draft.on)) {
+        (draft.on, draft.before) = (on, before);
     }
     if let Some(edited) = draft.instead_of.clone() {
         let parent = core.notebook.state(&edited).and_then(|state| state.parent.clone());
@@ -103,6 +105,20 @@ pub(super) fn put_draft(
     core.notebook.place_draft(draft, after);
     publish_changed_draft(core, on, id, update);
     Reply::Done
+}
+
+/// The place of what follows the draft `after` of the state `on`, if that draft has moved to another
+/// state, or has become one or the edit of one, since the client last saw it.
+fn moved_on(core: &Core, after: &DraftId, on: &StateId) -> Option<(StateId, Option<StateId>)> {
+    if let Some(moved) = core.notebook.draft(after) {
+        if let Some(edited) = &moved.instead_of {
+            return Some((edited.clone(), None));
+        }
+        return (moved.on != *on).then(|| (moved.on.clone(), moved.before.clone()));
+    }
+    let run = core.notebook.runs().rev().find(|run| run.draft.as_ref() == Some(after))?;
+    let state = core.notebook.state(run.state.as_ref()?)?;
+    (state.parent.as_ref() == Some(on)).then(|| (state.id.clone(), None))
 }
 
 /// The number of the last update of a draft from the client that sent `update`; 0 if there is none.

@@ -543,6 +543,78 @@ fn a_draft_that_has_become_a_state_does_not_come_again() {
 }
 
 #[test]
+fn a_new_draft_follows_a_draft_that_moved_on_meanwhile() {
+    expect![[r#"
+        open
+            plant p1
+        draft a initial code base 0
+            drafts on initial: [a]
+            answer 2: done
+        draft b initial code after a base 0
+            drafts on initial: [b after a]
+            answer 3: done
+        run r draft a
+            p1 forks p2, head
+            p2 runs r
+        p2 began
+            r began
+        p2 ok
+            drafts on s1: [b]
+            drafts on initial: [no a]
+            answer 4: r Ok s1
+            p2 forks p3, frozen
+        draft c initial code after a base 0
+            drafts on s1: [c]
+            answer 7: done
+        draft d initial code after b base 0
+            drafts on s1: [d after b]
+            answer 8: done
+        draft e initial code after gone base 0
+            drafts on initial: [e]
+            answer 9: done
+        draft f initial code text one
+            drafts on initial: [f]
+            answer 10: done
+        run q draft f code one
+            p1 forks p4, head
+            p4 runs q
+        draft f initial code in place text two base 1
+            drafts on initial: [f.2]
+            answer 12: done
+        p4 began
+            q began
+        p4 ok
+            drafts on initial: [f.2 instead of s2]
+            drafts on s2: [e]
+            answer 11: q Ok s2
+            p4 forks p5, frozen
+        draft g initial code after f base 0
+            drafts on s2: [g]
+            answer 15: done
+        initial Freezing
+        ├─ s1 (r) Freezing drafts [c b d]
+        └─ s2 (q) Freezing drafts [g e]
+    "#]]
+    .assert_eq(&play(
+        "open
+         draft a initial code base 0
+         draft b initial code after a base 0
+         run r draft a
+         p2 began
+         p2 ok
+         draft c initial code after a base 0
+         draft d initial code after b base 0
+         draft e initial code after gone base 0
+         draft f initial code text one
+         run q draft f code one
+         draft f initial code in place text two base 1
+         p4 began
+         p4 ok
+         draft g initial code after f base 0",
+    ));
+}
+
+#[test]
 fn a_draft_that_runs_beside_another_one_stays_at_its_state() {
     let script = "
         open
