@@ -10,7 +10,7 @@ import { Attention } from './notebook/attention.js';
 import { COMMANDS, EVENTS } from './shell/protocol.js';
 import { Page } from './notebook/page.js';
 import { Socket } from './shell/socket.js';
-import { registerParts } from './shell/lazy-parts.js';
+import { registerParts, whenLoaded } from './shell/lazy-parts.js';
 import { PARTS } from './shell/parts.js';
 import { h, render } from './vendor/preact.js';
 import { App } from './notebook/app.js';
@@ -131,7 +131,10 @@ const socket = new Socket(name, {
         attention.update();
     },
     onEvent: happened,
-    onScope: ({ scope, sandbox, terminals }) => page.onScope(scope, sandbox, terminals),
+    onScope: ({ scope, sandbox, terminals }) => {
+        page.onScope(scope, sandbox, terminals);
+        if (scope === 'owner') whenLoaded('keptSettings', ({ keepSettings }) => void keepSettings());
+    },
     onStatus: (status) => page.onConnection(status),
     onLeft: (to) => {
         model.moved(to);

@@ -7,8 +7,8 @@
 
 use super::api::{
     agents, commands, deleted, documents, files, health, libraries, lint, memory, merge, node, notebooks,
-    openapi, pictures, pythons, run_many, share_links, state_files, states, sweeps, tasks, terminals, trash,
-    workers,
+    openapi, pictures, pythons, run_many, settings, share_links, state_files, states, sweeps, tasks,
+    terminals, trash, workers,
 };
 use super::headers::Content;
 use super::percent::segments;
@@ -152,6 +152,8 @@ pub(crate) const TABLE: &[Route] = routes! {
     DELETE "/api/deleted-files/{}"                OWNER  Server Data  SMALL    => files::purge;
     GET    "/api/libraries/{}"                    VIEW   Server Data  NONE     => libraries::library;
     // A terminal does what its user may do on this computer.
+    GET    "/api/settings"                        OWNER  Server Data  NONE     => settings::settings;
+    PATCH  "/api/settings"                        OWNER  Server Data  SMALL    => settings::change;
     GET    "/api/terminals"                       OWNER  Server Data  NONE     => terminals::list;
     POST   "/api/terminals"                       OWNER  Server Data  SMALL    => terminals::open;
     DELETE "/api/terminals/{}"                    OWNER  Server Data  SMALL    => terminals::close;

@@ -3,7 +3,7 @@
 use super::Budget;
 use crate::problem::Problem;
 use crate::remote::RemoteStore;
-use crate::store::{InstallKey, LatestTime};
+use crate::store::{InstallKey, LatestTime, Settings};
 use crate::workers::Workers;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +17,8 @@ pub struct NotebookConfig {
     /// The latest time that the clock has ever shown. If the clock is set back, share links expire
     /// by this time.
     pub latest_time: LatestTime,
+    /// The owner's settings of the page.
+    pub settings: Settings,
     /// Limits for the states of a notebook that are in memory.
     pub budget: Budget,
     /// Whether checkpoints are written automatically.
@@ -35,6 +37,7 @@ impl NotebookConfig {
     pub fn new(dir: PathBuf, config_dir: &Path, budget: Budget, saves: bool) -> Result<Self, Problem> {
         let key = InstallKey::load_or_make(config_dir)?;
         let latest_time = LatestTime::in_dir(config_dir);
-        Ok(Self { dir, key, latest_time, budget, saves, workers: None, remote: None })
+        let settings = Settings::in_dir(config_dir);
+        Ok(Self { dir, key, latest_time, settings, budget, saves, workers: None, remote: None })
     }
 }

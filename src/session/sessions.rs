@@ -7,7 +7,7 @@ use crate::kernel::{Launch, Pythons, Ruff, find_plot_javascript};
 use crate::notebook::{KeptCredentials, Notebook};
 use crate::problem::{Kind, Problem};
 use crate::session::NotebookConfig;
-use crate::store::{self, LatestTime, NotebookInfo, Trashed};
+use crate::store::{self, LatestTime, NotebookInfo, Settings, Trashed};
 use crate::workers::Workers;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -59,6 +59,11 @@ impl Sessions {
     /// key.
     pub fn latest_time(&self) -> &LatestTime {
         &self.config.latest_time
+    }
+
+    /// The owner's settings of the page.
+    pub fn settings(&self) -> &Settings {
+        &self.config.settings
     }
 
     /// The workers, if the server has some.

@@ -3,9 +3,8 @@
 //! Share links expire at a wall-clock time. If the clock is set back, an expired link must stay
 //! expired after the next start. So no server uses a time that is earlier than the stored time.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use super::config_file;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The file. It holds milliseconds since the Unix epoch, in decimal digits.
@@ -29,11 +28,8 @@ impl LatestTime {
     /// Returns the latest time, in milliseconds since the Unix epoch. Returns 0 if no time can be
     /// read.
     pub fn read(&self) -> u64 {
-        let flags = nix::fcntl::OFlag::O_NOFOLLOW | nix::fcntl::OFlag::O_NONBLOCK;
-        let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(self.dir.join(NAME));
-        let mut text = String::new();
-        let read = file.and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
-        read.ok().and_then(|_| text.trim().parse().ok()).unwrap_or_default()
+        let read = config_file::read(&self.dir, NAME, MAX_BYTES);
+        read.ok().and_then(|text| text.trim().parse().ok()).unwrap_or_default()
     }
 
     /// Stores a time durably, unless a later time is already stored.
@@ -44,18 +40,7 @@ impl LatestTime {
         if self.read() >= ms {
             return Ok(());
         }
-        let draft = self.dir.join(format!("{NAME}.{}", uuid::Uuid::new_v4().simple()));
-        let written =
-            OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft).and_then(|mut file| {
-                file.write_all(ms.to_string().as_bytes())?;
-                file.sync_all()?;
-                std::fs::rename(&draft, self.dir.join(NAME))
-            });
-        if written.is_err() {
-            // Removing fails if the file was not created. This is not an error.
-            let _ = std::fs::remove_file(&draft);
-        }
-        written.and_then(|()| File::open(&self.dir)?.sync_all())
+        config_file::replace(&self.dir, NAME, ms.to_string().as_bytes())
     }
 }
 

@@ -1,9 +1,16 @@
 // The server's program, and the files of the page that it bundles.
 
 import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+
+/** The config directory of all servers of this process. */
+const config = mkdtempSync(join(tmpdir(), 'ratoon-config-'));
+process.on('exit', () => rmSync(config, { recursive: true, force: true }));
+/** Deletes the settings of the page that the servers keep. */
+export const forgetSettings = () => rm(join(config, 'ratoon', 'settings.json'), { force: true });
 
 /**
  * Starts the binary on a directory and a port. The result can stop it, or kill it to simulate a
@@ -15,7 +22,10 @@ export async function startBinary(dir, port, ...more) {
         process.env.RATOON_BIN,
         ['--bind', `127.0.0.1:${port}`, '--dir', dir, ...python, ...more],
         // A shell that keeps no history.
-        { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, SHELL: '/bin/sh' } },
+        {
+            stdio: ['ignore', 'pipe', 'pipe'],
+            env: { ...process.env, SHELL: '/bin/sh', XDG_CONFIG_HOME: config },
+        },
     );
     let said = '';
     const url = await new Promise((done, fail) => {

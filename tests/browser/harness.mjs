@@ -12,6 +12,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, before, test as testWithoutPage } from 'node:test';
 import { openBrowser, openLine, PATIENCE, startServer } from './browser.mjs';
+import { forgetSettings } from './binary.mjs';
 import { openPage, whenOver } from './pages.mjs';
 
 export { forgive } from './pages.mjs';
@@ -110,6 +111,7 @@ const testOn =
     (name, ...rest) => {
         const body = rest.pop();
         testWithoutPage(name, ...rest, async (t) => {
+            await forgetSettings();
             server = await start();
             page = await open(server.url);
             await body(t);
@@ -127,6 +129,19 @@ export async function open(url, options, waits = true) {
     if (!waits) return one;
     await one.waitForSelector('.notebook[aria-busy="false"]');
     return one;
+}
+
+/** Opens the notebook in a second browser through a new link. */
+export async function guestBy(scope, options) {
+    const token = await page.evaluate(async (wanted) => {
+        const answer = await fetch('/api/links', {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({ scope: wanted }),
+        });
+        return (await answer.json()).token;
+    }, scope);
+    return open(`${new URL(page.url()).origin}/n/main?token=${token}`, options);
 }
 
 /**

@@ -9,6 +9,7 @@ import {
     choose,
     focused,
     forgive,
+    guestBy,
     open,
     page,
     prints,
@@ -47,19 +48,6 @@ async function shotOfBoth(left, right, name) {
     );
     await shot(both, name);
     await both.close();
-}
-
-/** Opens the notebook in a second browser through a new link. */
-async function guestBy(scope, options) {
-    const token = await page.evaluate(async (wanted) => {
-        const answer = await fetch('/api/links', {
-            method: 'POST',
-            headers: { 'content-type': 'application/json' },
-            body: JSON.stringify({ scope: wanted }),
-        });
-        return (await answer.json()).token;
-    }, scope);
-    return open(`${new URL(page.url()).origin}/n/main?token=${token}`, options);
 }
 
 async function callMe(name, on) {

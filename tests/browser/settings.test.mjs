@@ -1,11 +1,24 @@
-// The settings of this browser: each takes effect at once, in other tabs, and after a reload; the
-// keys of vim.
+// The settings: each takes effect at once, in other tabs, and after a reload; the server keeps those
+// of its owner; the keys of vim.
 
 import assert from 'node:assert/strict';
 import { becomes, nightly } from './browser.mjs';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { drafts, focused, open, page, ran, run, sees, test, texts } from './harness.mjs';
+import {
+    drafts,
+    focused,
+    forgive,
+    open,
+    page,
+    guestBy,
+    ran,
+    run,
+    sees,
+    server,
+    test,
+    texts,
+} from './harness.mjs';
 
 const python = process.env.RATOON_TEST_PYTHON ?? '';
 const skip = existsSync(join(dirname(python), 'ruff')) ? false : 'needs ruff beside RATOON_TEST_PYTHON';
@@ -29,7 +42,7 @@ test('a change of a setting reaches all editors at once, other tabs, and the pag
     await other.goto(page.url());
     await other.waitForSelector('.cell .cm-content');
     await settings();
-    assert.match(await page.locator('dialog').textContent(), /stored in this browser/);
+    assert.match(await page.locator('dialog').textContent(), /The server keeps these settings/);
     await page.getByLabel('Font size of code and printed text').selectOption('18');
     await page.getByLabel('Tab width').selectOption('8');
     await page.getByLabel('Wrap long lines of code').check();
@@ -51,17 +64,45 @@ test('a change of a setting reaches all editors at once, other tabs, and the pag
     const isInside = () =>
         page.$$eval('.cell .cm-scroller', (some) => some.every((one) => one.scrollWidth <= one.clientWidth));
     assert.equal(await isInside(), true, 'the long line wraps');
-    await page.evaluate(() => {
-        for (const key of ['codeSize', 'tabWidth', 'wraps', 'theme']) localStorage[`ratoon.${key}`] = '{';
-    });
-    await page.reload();
-    await page.waitForSelector('.cell .cm-content');
-    await becomes(() => all(page), ['13px', '4', 'preserve', true, undefined]);
     await page.locator('.cell').first().focus();
     await keys('l');
     assert.equal(await page.locator('.cm-lineNumbers').count(), 0);
     await settings();
     assert.equal(await page.getByLabel('Line numbers').isChecked(), false, 'the key changes the setting');
+});
+
+test('the server keeps its owner’s settings for every browser, and those of a guest stay with the guest', async () => {
+    const kept = () => page.evaluate(async () => (await (await fetch('/api/settings')).json()).settings);
+    assert.deepEqual(await kept(), {});
+    await settings();
+    await page.getByLabel('Font size of code and printed text').selectOption('18');
+    await page.getByLabel('Theme').selectOption('dark');
+    await becomes(kept, { codeSize: '18', theme: 'dark' });
+    const look = (on) =>
+        on.evaluate(() => [
+            document.documentElement.style.getPropertyValue('--text-code'),
+            document.documentElement.dataset.theme,
+        ]);
+    const other = await open(server.url);
+    await becomes(() => look(other), ['18px', 'dark']);
+
+    forgive(page, /api\/settings/);
+    await page.route('**/api/settings', (route) => route.abort());
+    await page.getByLabel('Font size of code and printed text').selectOption('16');
+    await page.getByText('The server did not answer.').waitFor();
+    await page.unroute('**/api/settings');
+    await page.reload();
+    await becomes(kept, { codeSize: '16', theme: 'dark' });
+    assert.deepEqual(await look(page), ['16px', 'dark']);
+
+    const guest = await guestBy('view');
+    const asked = [];
+    guest.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await guest.keyboard.press('Control+,');
+    await guest.getByText('These settings are kept in this browser.').waitFor();
+    await guest.getByLabel('Font size of code and printed text').selectOption('20');
+    await becomes(() => look(guest), ['20px', undefined]);
+    assert.ok(!asked.includes('/api/settings'));
 });
 
 test('a setting is found by its words; brackets are not closed, and Shift-Enter stays, if one wishes', async () => {

@@ -53,6 +53,7 @@ mod restarts;
 mod compat_core;
 mod run_many;
 mod sandbox;
+mod settings;
 mod server;
 mod soak;
 mod sockets;

@@ -109,6 +109,7 @@ test('only three modules open a WebSocket, and only the listed modules use fetch
                 'files/files-api.js',
                 'example/example-api.js',
                 'lint/lint-api.js',
+                'settings/kept-settings.js',
                 'agents/agents-api.js',
                 'python/pythons-api.js',
                 'outputs/library-scripts.js',

@@ -16,7 +16,7 @@ const DEFAULTS = {
 };
 
 /** @param {Record<string, string>} stored */
-const reading = (stored) => settingsIn((key) => stored[key] ?? null);
+const reading = (stored) => settingsIn((name) => stored[name] ?? null);
 
 test('without stored values, the settings are the defaults', () => {
     assert.deepEqual(reading({}), DEFAULTS);
@@ -25,14 +25,14 @@ test('without stored values, the settings are the defaults', () => {
 test('stored values are read', () => {
     assert.deepEqual(
         reading({
-            'ratoon.codeSize': '20',
-            'ratoon.tabWidth': '8',
-            'ratoon.wraps': 'yes',
-            'ratoon.lineNumbers': 'yes',
-            'ratoon.autoclose': 'no',
-            'ratoon.advances': 'no',
-            'ratoon.diagnostics': 'no',
-            'ratoon.vim': 'yes',
+            codeSize: '20',
+            tabWidth: '8',
+            wraps: 'yes',
+            numbers: 'yes',
+            autoclose: 'no',
+            advances: 'no',
+            diagnostics: 'no',
+            vim: 'yes',
         }),
         {
             ...{ codeSize: 20, tabWidth: 8, wraps: true, numbers: true },
@@ -45,11 +45,11 @@ test('an invalid stored value is replaced by the default, and the others are kep
     for (const bad of ['', '11', '21', '13.5', 'NaN', '1e9', 'true', '{"a":1}'])
         assert.deepEqual(
             reading({
-                'ratoon.codeSize': bad,
-                'ratoon.tabWidth': bad,
-                'ratoon.wraps': bad,
-                'ratoon.lineNumbers': 'yes',
-                'ratoon.vim': bad,
+                codeSize: bad,
+                tabWidth: bad,
+                wraps: bad,
+                numbers: 'yes',
+                vim: bad,
             }),
             { ...DEFAULTS, numbers: true },
             bad,

@@ -175,7 +175,8 @@ function PythonName({ page, onPython }) {
 export const openShare = (page) => void withPart('share', page, ({ showShare }) => showShare(page));
 
 /** @param {import('./page.js').Page} page */
-export const openSettings = (page) => void withPart('settings', page, ({ showSettings }) => showSettings());
+export const openSettings = (page) =>
+    void withPart('settings', page, ({ showSettings }) => showSettings(page.ownScope === 'owner'));
 
 /** @param {import('./page.js').Page} page */
 export const openTrash = (page) => void withPart('trash', page, ({ showTrash }) => showTrash(page));

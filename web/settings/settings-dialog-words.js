@@ -3,7 +3,11 @@
 
 export const SETTINGS_DIALOG_WORDS = Object.freeze({
     title: 'Settings',
-    why: 'These settings are stored in this browser. They apply to all notebooks that it opens here.',
+    why: Object.freeze({
+        owner: 'The server keeps these settings for its owner: they apply to all notebooks, in every browser.',
+        guest: 'These settings are kept in this browser. They apply to all notebooks that it opens here.',
+    }),
+    failed: 'The server did not answer. This browser keeps your changes and sends them later.',
     find: 'Find a setting',
     none: 'No setting has these words.',
     theme: 'Theme',
@@ -23,5 +27,6 @@ export const SETTINGS_DIALOG_WORDS = Object.freeze({
     vim: 'Vim keys',
     vimHint: 'Esc in normal mode leaves the editor.',
     notifications: 'Notifications',
-    notificationsHint: 'When cells end, fail or wait for input while you look elsewhere',
+    notificationsHint:
+        'When cells end, fail or wait for input while you look elsewhere. Kept in this browser.',
 });

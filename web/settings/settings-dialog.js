@@ -1,5 +1,5 @@
 // @ts-check
-// The dialog with the settings of this browser. A change takes effect at once.
+// The dialog with the settings of the page. A change takes effect at once.
 
 import { loadVim } from '../editor/vim-keys.js';
 import { notifies, setNotifications } from '../notebook/away.js';
@@ -7,6 +7,7 @@ import { WORDS as ALL } from '../shell/words.js';
 import { show } from '../ui/dialog.js';
 import { chosenTheme, setTheme, THEMES } from '../ui/theme.js';
 import { Component, html } from '../vendor/preact.js';
+import { hasFailed, keepSettings, onKept } from './kept-settings.js';
 import { CHOICES, setSetting, settings } from './settings.js';
 import { SETTINGS_DIALOG_WORDS as WORDS } from './settings-dialog-words.js';
 
@@ -20,11 +21,24 @@ import { SETTINGS_DIALOG_WORDS as WORDS } from './settings-dialog-words.js';
 /** @param {number} a @param {number} b */
 const bySize = (a, b) => a - b;
 
-export const showSettings = () => show((done) => html`<${SettingsDialog} done=${() => done(null)} />`);
+/** @param {boolean} isOwner whether the server keeps the settings of this user */
+export const showSettings = (isOwner) =>
+    show((done) => html`<${SettingsDialog} isOwner=${isOwner} done=${() => done(null)} />`);
 
-/** @extends {Component<{done: () => void}, {said: string, wanted: string}>} */
+/** @extends {Component<{isOwner: boolean, done: () => void}, {said: string, wanted: string}>} */
 class SettingsDialog extends Component {
     state = { said: '', wanted: '' };
+    #stop = () => {};
+
+    componentDidMount() {
+        if (!this.props.isOwner) return;
+        this.#stop = onKept(() => this.setState({}));
+        void keepSettings();
+    }
+
+    componentWillUnmount() {
+        this.#stop();
+    }
 
     /** @template {keyof Settings} N @param {N} name @param {Settings[N]} value */
     #set(name, value) {
@@ -99,15 +113,16 @@ class SettingsDialog extends Component {
         ];
     }
 
-    /** @param {{done: () => void}} props @param {{said: string, wanted: string}} state */
-    render({ done }, { said, wanted }) {
+    /** @param {{isOwner: boolean, done: () => void}} props @param {{said: string, wanted: string}} state */
+    render({ isOwner, done }, { said, wanted }) {
+        const news = said || (isOwner && hasFailed() ? WORDS.failed : '');
         const words = wanted.toLowerCase().split(/\s+/);
         const isWanted = (/** @type {Row} */ { name, hint = '' }) =>
             words.every((word) => `${name} ${hint}`.toLowerCase().includes(word));
         const rows = this.#rows().filter(isWanted);
         return html`
             <h2>${WORDS.title}</h2>
-            <p>${WORDS.why}</p>
+            <p>${WORDS.why[isOwner ? 'owner' : 'guest']}</p>
             <input class="field" type="search" placeholder=${WORDS.find} aria-label=${WORDS.find} autofocus
                 value=${wanted}
                 onInput=${(/** @type {any} */ { target }) => this.setState({ wanted: target.value })} />
@@ -117,7 +132,7 @@ class SettingsDialog extends Component {
                         <span>${name}${hint && html`<small>${hint}</small>`}</span>${control}</label>`,
                 )}
             </div>
-            <p role="status">${rows.length > 0 ? said : WORDS.none}</p>
+            <p role="status">${rows.length > 0 ? news : WORDS.none}</p>
             <div class="answers"><button class="button" data-main onClick=${done}>${ALL.close}</button></div>`;
     }
 }

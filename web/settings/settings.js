@@ -1,6 +1,7 @@
 // @ts-check
-// The settings of the editors. They are stored in this browser and apply to all its tabs. The theme
-// (ui/theme.js) and notifications (notebook/away.js) are stored beside them.
+// The settings of the editors. This browser stores them for all its tabs, and the server keeps those
+// of its owner (kept-settings.js). The theme (ui/theme.js) and notifications (notebook/away.js) are
+// stored beside them.
 
 /**
  * @typedef {object} Settings
@@ -32,26 +33,26 @@ export const CHOICES = Object.freeze({
 /** @param {keyof Settings} name */
 const storageKey = (name) => `ratoon.${name === 'numbers' ? 'lineNumbers' : name}`;
 
-/** @param {number | boolean} value */
-const written = (value) => (typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value));
+/** The text that stands for a value. @param {number | boolean} value */
+export const written = (value) => (typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value));
 
 /**
- * The settings in a storage. A missing or invalid value is replaced by the default.
- * @param {(key: string) => string | null} read
+ * The settings from their texts. A missing or invalid text is replaced by the default.
+ * @param {(name: keyof Settings) => string | null} read
  * @returns {Settings}
  */
 export function settingsIn(read) {
     /** @type {Record<string, number | boolean | undefined>} */
     const found = {};
     for (const [name, values] of Object.entries(CHOICES)) {
-        const text = read(storageKey(/** @type {keyof Settings} */ (name)));
+        const text = read(/** @type {keyof Settings} */ (name));
         found[name] = values.find((value) => written(value) === text) ?? values[0];
     }
     return /** @type {Settings} */ (/** @type {unknown} */ (found));
 }
 
 /** The settings of this browser. */
-export const settings = () => settingsIn((key) => localStorage.getItem(key));
+export const settings = () => settingsIn((name) => localStorage.getItem(storageKey(name)));
 
 /** @type {Set<() => void>} */
 const listeners = new Set();

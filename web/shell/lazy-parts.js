@@ -71,12 +71,13 @@ export async function loadPart(name) {
 export const loadedPart = (name) => loaded.get(name);
 
 /**
- * Calls `act` once, when a part is loaded on demand or because the page is idle.
+ * Calls `act` once: now, or when a part is loaded on demand or because the page is idle.
  * @template {keyof Parts} N
  * @param {N} name
  * @param {(part: Part<N>) => void} act
  */
-export const whenLoaded = (name, act) => void awaited.set(name, act);
+export const whenLoaded = (name, act) =>
+    loaded.has(name) ? act(loaded.get(name)) : void awaited.set(name, act);
 
 /** @param {Page} page */
 const notifyMissing = (page) => page.notify(WORDS.partMissing, true);

@@ -18,6 +18,7 @@ export const PARTS = {
     finder: () => import('../find/find-panel.js'),
     gone: () => import('../notebook/notebook-gone.js'),
     headerMenu: () => import('../notebook/header-menu.js'),
+    keptSettings: () => import('../settings/kept-settings.js'),
     json: () => import('../outputs/json-tree.js'),
     lint: () => import('../lint/lint.js'),
     markdown: () => import('../outputs/markdown.js'),

@@ -16,6 +16,7 @@ pub(super) mod openapi;
 pub(super) mod pictures;
 pub(super) mod pythons;
 pub(super) mod run_many;
+pub(super) mod settings;
 pub(super) mod share_links;
 pub(super) mod state_files;
 pub(super) mod states;

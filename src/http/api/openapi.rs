@@ -6,7 +6,8 @@
 
 use super::{
     agents, commands, deleted, documents, files, health, libraries, lint, memory, merge, node, notebooks,
-    pictures, pythons, run_many, share_links, state_files, states, sweeps, tasks, terminals, trash, workers,
+    pictures, pythons, run_many, settings, share_links, state_files, states, sweeps, tasks, terminals, trash,
+    workers,
 };
 use crate::http::app_state::AppState;
 use crate::http::{compat, page};
@@ -110,7 +111,7 @@ pub(crate) fn document() -> Value {
         sweeps::start, sweeps::list, sweeps::sweep, sweeps::stop, sweeps::collapse, sweeps::remove,
         tasks::list, tasks::save, tasks::latest, tasks::version, tasks::restore,
         libraries::library, lint::lint, lint::format, terminals::list, terminals::open, terminals::close,
-        pythons::pythons, pythons::choose,
+        pythons::pythons, pythons::choose, settings::settings, settings::change,
         trash::list, trash::restore, trash::purge,
         deleted::list, memory::memory, files::root, files::folder, files::make_folder, files::download,
         files::upload, files::rename, files::remove, files::deleted, files::restore, files::purge,
