@@ -295,7 +295,7 @@ export class App extends Component {
                 }
                 <main class="cells-pane" inert=${page.comparison.isOpen}
                     data-colour=${page.following.person?.colour}
-                    data-notice=${page.notice ? '' : null} data-finds=${finder?.isOpen ? '' : null}
+                    data-notice=${page.notice ? '' : null}
                     ref=${(/** @type {HTMLElement | null} */ main) => (this.main = main)}
                     onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.controller.onCellKey(event)}>
                     <div class="notebook" aria-busy=${page.isLoaded ? 'false' : 'true'}>
@@ -385,7 +385,7 @@ export class App extends Component {
      * @param {string} text
      */
     #runThese(waiting, text) {
-        return html`<button class="text-button"
+        return html`<button class="button" data-frame
             onClick=${() => this.controller.runs.waiting(waiting)}>${text}</button>`;
     }
 
