@@ -1,11 +1,11 @@
 //! Python programs whose cells are divided by `# %%` (the "percent format" of editors and of
 //! Jupytext).
 //!
-//! Markdown and raw cells are written as comments. Magics are written as the calls that IPython makes of them
-//! (`ipython`), so the program runs under IPython. `%%time` and `%%capture` become comments,
-//! because the cells below them are Python. So do magics whose call is not certain. If a comment in
-//! the user's code looks like such a comment, it gets another `# `. Reading removes exactly the
-//! `# ` that writing added.
+//! Markdown and raw cells are written as comments. Magics are written as the calls that IPython
+//! makes of them (`ipython`), so the program runs under IPython. `%%time` and `%%capture` become
+//! comments, because the cells below them are Python. So do magics whose call is not certain. If a
+//! comment in the user's code looks like such a comment, it gets another `# `. Reading removes
+//! exactly the `# ` that writing added.
 
 use super::document::{Cell, Document, RAISES, malformed};
 use super::ipython::{self, has_python_body, is_cell_magic, is_ipython, is_magic};

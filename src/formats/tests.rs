@@ -206,7 +206,8 @@ fn a_raw_cell_is_kept_in_each_format() {
     let file: Value = serde_json::from_str(&document.write(Format::Ipynb)).unwrap();
     assert_eq!(
         file["cells"][0],
-        json!({"cell_type": "raw", "id": "cell-1", "metadata": {}, "source": ["\n", "\\section{<b>}\n", "```"]})
+        json!({"cell_type": "raw", "id": "cell-1", "metadata": {},
+               "source": ["\n", "\\section{<b>}\n", "```"]})
     );
     let program = document.write(Format::Script);
     assert_eq!(program, "# %% [raw]\n#\n# \\section{<b>}\n# ```\n\n# %%\n1\n");

@@ -57,7 +57,8 @@ export function dropCells(edits, view, keys, after) {
 }
 
 /**
- * Moves a text by one: past a text, or past the code of a cell that ran. No cell needs to run again.
+ * Moves a text by one: past a text, or past the code of a cell that ran. No cell needs to run
+ * again.
  * @param {EditCommands} edits
  * @param {string} key
  * @param {1 | -1} step 1: down; -1: up

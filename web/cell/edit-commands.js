@@ -372,7 +372,10 @@ export class EditCommands {
 
     // Changing
 
-    /** @param {Extract<CellData, {kind: 'draft'}>} cell @param {import('../shell/protocol.js').Draft['kind']} kind */
+    /**
+     * @param {Extract<CellData, {kind: 'draft'}>} cell
+     * @param {import('../shell/protocol.js').Draft['kind']} kind
+     */
     setKind(cell, kind) {
         this.#convertDrafts([cell], (draft) => this.page.setKind(draft, kind));
         this.focus.go({ key: cell.key });
