@@ -121,6 +121,7 @@ pub(crate) const TABLE: &[Route] = routes! {
     // Both start programs by their path.
     PUT    "/api/notebooks/{}/python"             OWNER  Named  Data  SMALL    => pythons::choose;
     GET    "/api/pythons"                         OWNER  Server Data  NONE     => pythons::pythons;
+    POST   "/api/ruff"                            OWNER  Server Data  SMALL    => lint::install;
     GET    "/api/trash"                           OWNER  Server Data  NONE     => trash::list;
     POST   "/api/trash/{}/restore"                OWNER  Server Data  SMALL    => trash::restore;
     DELETE "/api/trash/{}"                        OWNER  Server Data  SMALL    => trash::purge;
