@@ -1,5 +1,5 @@
 //! The files in the directory in which cells run: lists, reads, writes, renames, deletes and
-//! restores them for the owner.
+//! restores them.
 //!
 //! Each component of a path is opened relative to its parent and without following links, so no
 //! path leads out of the directory, even while cells rename folders. Hidden files and the inside of

@@ -56,7 +56,7 @@ pub struct Cell {
     /// The cell's id. In a document made from a lineage, ids are unique and valid in Jupyter. In a
     /// document that was read from a file, the id is empty if the file has none.
     pub id: String,
-    /// Code or markdown.
+    /// Code, Markdown or raw.
     pub kind: DraftKind,
     /// The cell's text.
     pub source: String,

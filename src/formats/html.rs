@@ -79,6 +79,12 @@ pub(super) fn write_cell(page: &mut String, cell: &Cell, pictures: &Pictures, ty
     if cell.source.trim().is_empty() && cell.outputs.is_empty() {
         return;
     }
+    if cell.kind == DraftKind::Raw {
+        // Browsers remove a line end at the beginning.
+        let text = escaped(&cell.source);
+        let _ = write!(page, "<section>\n<pre class=\"raw\" tabindex=\"0\">\n{text}</pre>\n</section>\n");
+        return;
+    }
     let count = cell.exec_count.map(|n| n.to_string()).unwrap_or_default();
     let _ = write!(
         page,

@@ -50,11 +50,11 @@ pub(super) fn write(document: &Document) -> String {
 pub(super) fn cell_to_json(cell: &Cell, pictures: &Pictures) -> Value {
     let mut own = Map::new();
     let is_code = cell.kind == DraftKind::Code;
-    if !is_code {
+    if cell.kind == DraftKind::Markdown {
         let attachments = markdown::attachments_of(&cell.source, pictures);
         own.extend((!attachments.is_empty()).then(|| ("attachments".into(), attachments.into())));
     }
-    own.insert("cell_type".into(), if is_code { "code" } else { "markdown" }.into());
+    own.insert("cell_type".into(), cell_type(cell.kind).into());
     own.insert("id".into(), cell.id.clone().into());
     let metadata = if cell.is_partial { json!({"tags": [RAISES]}) } else { json!({}) };
     own.insert("metadata".into(), metadata);
@@ -64,6 +64,15 @@ pub(super) fn cell_to_json(cell: &Cell, pictures: &Pictures) -> Value {
         own.insert("outputs".into(), cell.outputs.iter().map(output_to_json).collect());
     }
     Value::Object(own)
+}
+
+/// Jupyter's word for a kind.
+pub(super) fn cell_type(kind: DraftKind) -> &'static str {
+    match kind {
+        DraftKind::Code => "code",
+        DraftKind::Markdown => "markdown",
+        DraftKind::Raw => "raw",
+    }
 }
 
 pub(super) fn output_to_json(output: &Output) -> Value {
@@ -176,7 +185,7 @@ fn new(file: &Map<String, Value>, should_continue: &dyn Fn() -> bool) -> Result<
                 }
                 Cell::new(DraftKind::Markdown, source)
             }
-            "raw" => Cell::new(DraftKind::Markdown, markdown::fenced(&source)),
+            "raw" => Cell::new(DraftKind::Raw, source),
             other => {
                 let why = format!("{place} has the unknown cell type {other:?}");
                 return Err(malformed(why, HOW));

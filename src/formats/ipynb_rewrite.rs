@@ -9,7 +9,7 @@
 use super::document::{Cell, Document, RAISES, kept};
 use super::ipynb;
 use super::markdown::Pictures;
-use super::markdown::{attachment_names, attachments_of, unfenced, with_attachments};
+use super::markdown::{attachment_names, attachments_of, with_attachments};
 use crate::notebook::DraftKind;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -102,7 +102,7 @@ impl<'a> Template<'a> {
         source_changes(&mut changes, &fields, was, now, self.pictures);
         let is_code = now.kind == DraftKind::Code;
         if now.kind != was.kind {
-            changes.set("cell_type", if is_code { "code" } else { "markdown" });
+            changes.set("cell_type", ipynb::cell_type(now.kind));
             let without: &[&str] = if is_code { &["attachments"] } else { &["execution_count", "outputs"] };
             changes.0.extend(without.iter().map(|key| (*key, None)));
         }
@@ -213,22 +213,14 @@ impl Changes {
     }
 }
 
-/// Adds the changes of a cell's text. A raw cell is imported as a fenced block and stays raw while
-/// it is one. References to attached pictures are imported as data URLs, and are written as
-/// references again. Attachments to which the text no longer refers are dropped.
+/// Adds the changes of a cell's text. References to attached pictures are imported as data URLs,
+/// and are written as references again. Attachments to which the text no longer refers are dropped.
 fn source_changes(changes: &mut Changes, fields: &Fields<'_>, was: &Cell, now: &Cell, pictures: &Pictures) {
     if now.source == was.source && now.kind == was.kind {
         return;
     }
     let is_text = now.kind == DraftKind::Markdown;
-    let is_raw = fields.get("cell_type") == Some("\"raw\"");
     let mut source = Cow::Borrowed(now.source.as_str());
-    if is_raw && is_text {
-        match unfenced(&now.source) {
-            Some(plain) => source = plain.into(),
-            None => changes.set("cell_type", "markdown"),
-        }
-    }
     // Pictures that were pasted since the import. The file's own pictures have precedence.
     let mut pasted = if is_text { attachments_of(&source, pictures) } else { Map::new() };
     let attachments = fields.get("attachments").filter(|_| is_text);
@@ -261,13 +253,12 @@ pub(super) fn origins(now: &[Cell], was: &[Cell]) -> Vec<Option<usize>> {
     let known = |cell: &Cell| usize::try_from(cell.imported_cell?).ok().filter(|at| *at < was.len());
     let mut origins: Vec<Option<usize>> = now.iter().map(known).collect();
     let used: HashSet<usize> = origins.iter().flatten().copied().collect();
-    let mut free: HashMap<(bool, &str), VecDeque<usize>> = HashMap::new();
-    let key = |cell: &Cell| cell.kind == DraftKind::Code;
+    let mut free: HashMap<(DraftKind, &str), VecDeque<usize>> = HashMap::new();
     for (at, cell) in was.iter().enumerate().filter(|(at, _)| !used.contains(at)) {
-        free.entry((key(cell), &cell.source)).or_default().push_back(at);
+        free.entry((cell.kind, &cell.source)).or_default().push_back(at);
     }
     for (origin, cell) in origins.iter_mut().zip(now).filter(|(origin, _)| origin.is_none()) {
-        *origin = free.get_mut(&(key(cell), cell.source.as_str())).and_then(VecDeque::pop_front);
+        *origin = free.get_mut(&(cell.kind, cell.source.as_str())).and_then(VecDeque::pop_front);
     }
     edited_texts(&mut origins, now, was);
     origins

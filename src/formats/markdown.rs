@@ -13,20 +13,6 @@ use std::rc::Rc;
 /// Mime types of pictures that Ratoon's page shows.
 const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// Plain text as a fenced block of markdown, which shows the text unchanged.
-pub(super) fn fenced(text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
-    let fence = "`".repeat(3.max(longest + 1));
-    format!("{fence}\n{text}\n{fence}")
-}
-
-/// The text of a block that `fenced` made. `None` for any other text.
-pub(super) fn unfenced(block: &str) -> Option<String> {
-    let fence = &block[..block.len() - block.trim_start_matches('`').len()];
-    let text = block.strip_prefix(fence)?.strip_prefix('\n')?.strip_suffix(fence)?.strip_suffix('\n')?;
-    (fenced(text) == block).then(|| text.to_owned())
-}
-
 /// The scheme of the addresses of attached pictures.
 const SCHEME: &str = "attachment:";
 /// The text before the name of an attached picture in markdown.

@@ -2,7 +2,6 @@
 //! worksheets, and many fields have other names than in nbformat 4.
 
 use super::document::{Cell, Document, malformed, stopped};
-use super::markdown;
 use super::nbformat::{count, error, list, object, outputs, source, stream, word};
 use super::text::{is_json, text_of};
 use crate::notebook::{DraftKind, MimeBundle, Output};
@@ -56,7 +55,7 @@ fn cell(cell: &Map<String, Value>, place: &str) -> Result<Cell, Problem> {
             let text = source(cell, "source", place)?.replace('\n', " ");
             Cell::new(DraftKind::Markdown, format!("{marks} {text}"))
         }
-        "raw" => Cell::new(DraftKind::Markdown, markdown::fenced(&source(cell, "source", place)?)),
+        "raw" => Cell::new(DraftKind::Raw, source(cell, "source", place)?),
         other => {
             let why = format!("{place} has the unknown cell type {other:?}");
             return Err(malformed(why, "open it in Jupyter and save it again"));

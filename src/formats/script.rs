@@ -1,15 +1,14 @@
 //! Python programs whose cells are divided by `# %%` (the "percent format" of editors and of
 //! Jupytext).
 //!
-//! Markdown is written as comments. Magics are written as the calls that IPython makes of them
-//! (`ipython`), so the program runs under IPython. `%%time` and `%%capture` become comments,
-//! because the cells below them are Python. So do magics whose call is not certain. If a comment in
-//! the user's code looks like such a comment, it gets another `# `. Reading removes exactly the
-//! `# ` that writing added.
+//! Markdown and raw cells are written as comments. Magics are written as the calls that IPython
+//! makes of them (`ipython`), so the program runs under IPython. `%%time` and `%%capture` become
+//! comments, because the cells below them are Python. So do magics whose call is not certain. If a
+//! comment in the user's code looks like such a comment, it gets another `# `. Reading removes
+//! exactly the `# ` that writing added.
 
 use super::document::{Cell, Document, RAISES, malformed};
 use super::ipython::{self, has_python_body, is_cell_magic, is_ipython, is_magic};
-use super::markdown;
 use crate::notebook::DraftKind;
 use crate::problem::Problem;
 
@@ -19,6 +18,7 @@ pub(super) fn write(document: &Document) -> String {
         DraftKind::Code if cell.is_partial => format!("# %% tags=[\"{RAISES}\"]\n{}", code(&cell.source)),
         DraftKind::Code => format!("# %%\n{}", code(&cell.source)),
         DraftKind::Markdown => format!("# %% [markdown]\n{}", comment(&cell.source)),
+        DraftKind::Raw => format!("# %% [raw]\n{}", comment(&cell.source)),
     });
     let mut text = cells.map(|cell| cell.trim_end_matches('\n').to_owned()).collect::<Vec<_>>().join("\n\n");
     text.push('\n');
@@ -144,7 +144,7 @@ fn cell(marker: Option<&str>, body: &[&str]) -> Option<Cell> {
         return Some(Cell::new(DraftKind::Markdown, uncommented(body)));
     }
     if is("[raw]") {
-        return Some(Cell::new(DraftKind::Markdown, markdown::fenced(&uncommented(body))));
+        return Some(Cell::new(DraftKind::Raw, uncommented(body)));
     }
     let body = &body[body.iter().take_while(blank).count().min(body.len())..];
     if body.is_empty() && marker.is_none() {

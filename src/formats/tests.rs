@@ -193,10 +193,57 @@ fn sources_are_texts_or_lists_and_ids_may_be_missing_or_twice() {
     ]);
     let document = read(v4(cells)).unwrap();
     let sources: Vec<_> = document.cells.iter().map(|c| c.source.as_str()).collect();
-    assert_eq!(sources, ["a\nb", "c", "````\n<x>```y\n````"]);
+    assert_eq!(sources, ["a\nb", "c", "<x>```y"]);
     let notebook = document.into_notebook("n", 0.0, &mut ids());
     let drafts: Vec<_> = notebook.drafts().map(|d| d.id.as_str().to_owned()).collect();
     assert_eq!(drafts, ["same", "new-1", "new-2"]);
+}
+
+#[test]
+fn a_raw_cell_is_kept_in_each_format() {
+    let source = "\n\\section{<b>}\n```";
+    let document = document(vec![cell(DraftKind::Raw, source), cell(DraftKind::Code, "1")]);
+    let file: Value = serde_json::from_str(&document.write(Format::Ipynb)).unwrap();
+    assert_eq!(
+        file["cells"][0],
+        json!({"cell_type": "raw", "id": "cell-1", "metadata": {},
+               "source": ["\n", "\\section{<b>}\n", "```"]})
+    );
+    let program = document.write(Format::Script);
+    assert_eq!(program, "# %% [raw]\n#\n# \\section{<b>}\n# ```\n\n# %%\n1\n");
+    let page = document.write(Format::Html);
+    assert!(page.contains("<pre class=\"raw\" tabindex=\"0\">\n\n\\section{&lt;b&gt;}\n```</pre>"), "{page}");
+    // Of nbformat 3, and of a program.
+    let old = json!({"nbformat": 3, "worksheets": [{"cells": [{"cell_type": "raw", "source": source}]}]});
+    assert_eq!(read(old).unwrap().cells, [cell(DraftKind::Raw, source)]);
+    let back = Document::read(program.as_bytes(), Format::Script).unwrap();
+    assert_eq!(back.cells[0], cell(DraftKind::Raw, source));
+}
+
+#[test]
+fn an_imported_raw_cell_keeps_its_metadata_while_it_is_edited_and_converted() {
+    let raw = r#"{"cell_type": "raw", "metadata": {"raw_mimetype": "text/html"}, "source": "<hr>"}"#;
+    let text = r#"{"cell_type": "markdown", "metadata": {}, "source": "a"}"#;
+    let file =
+        format!(r#"{{"cells": [{raw}, {text}], "metadata": {{}}, "nbformat": 4, "nbformat_minor": 4}}"#);
+    let now = rewritten(&file, |notebook| edit(notebook, 0, "<br>"));
+    assert_eq!(now, file.replace("<hr>", "<br>"));
+    let to = |kind| {
+        rewritten(&file, |notebook| {
+            let draft = notebook.drafts().next().cloned().unwrap();
+            notebook.change_draft(&Draft { kind, ..draft });
+        })
+    };
+    assert_eq!(to(DraftKind::Markdown), file.replacen("\"raw\"", "\"markdown\"", 1));
+    let code: Value = serde_json::from_str(&to(DraftKind::Code)).unwrap();
+    assert_eq!(code["cells"][0]["metadata"], json!({"raw_mimetype": "text/html"}));
+    assert_eq!(code["cells"][0]["outputs"], json!([]));
+    // A text that becomes raw.
+    let now = rewritten(&file, |notebook| {
+        let draft = notebook.drafts().nth(1).cloned().unwrap();
+        notebook.change_draft(&Draft { kind: DraftKind::Raw, ..draft });
+    });
+    assert_eq!(now, file.replace("\"markdown\"", "\"raw\""));
 }
 
 #[test]
@@ -648,8 +695,9 @@ fn programs_made_to_take_long_do_not() {
 
 #[test]
 fn a_program_comes_back_as_it_was() {
-    use DraftKind::{Code, Markdown};
+    use DraftKind::{Code, Markdown, Raw};
     let cells = [
+        (Raw, "\\LaTeX{} *as it is*\n\n# %% not a cell\n```"),
         (Markdown, "# Title\n\n# %% not a cell\ntext\n"),
         (
             Code,
@@ -948,8 +996,7 @@ fn an_edit_changes_only_the_text_of_its_cell() {
             let now = rewritten(&text, |notebook| edit(notebook, at, "```\nnew\n```"));
             let mut expected: Value = serde_json::from_str(&text).unwrap();
             let cell = &mut expected["cells"][at];
-            let (source, plain) = (cell["source"].clone(), cell["cell_type"] == "raw");
-            let lines = if plain { json!(["new"]) } else { json!(["```\n", "new\n", "```"]) };
+            let (source, lines) = (cell["source"].clone(), json!(["```\n", "new\n", "```"]));
             cell["source"] = if source.is_string() { text_of(&lines).into() } else { lines };
             if cell["cell_type"] == "markdown" && cell.get("attachments").is_some() {
                 // The text no longer refers to them.

@@ -37,7 +37,7 @@ const MANY: Body = Body::Json(8 * 1024 * 1024);
 /// The file of an exported state.
 const STATE: Body = Body::File(1024 * 1024 * 1024);
 
-/// A file that the owner uploads. It is not held in memory, so a full disk is the usual limit.
+/// A file that a user uploads. It is not held in memory, so a full disk is the usual limit.
 const UPLOAD: Body = Body::File(64 * 1024 * 1024 * 1024);
 
 /// A picture that a user pastes into a text cell.
@@ -121,6 +121,7 @@ pub(crate) const TABLE: &[Route] = routes! {
     // Both start programs by their path.
     PUT    "/api/notebooks/{}/python"             OWNER  Named  Data  SMALL    => pythons::choose;
     GET    "/api/pythons"                         OWNER  Server Data  NONE     => pythons::pythons;
+    POST   "/api/ruff"                            OWNER  Server Data  SMALL    => lint::install;
     GET    "/api/trash"                           OWNER  Server Data  NONE     => trash::list;
     POST   "/api/trash/{}/restore"                OWNER  Server Data  SMALL    => trash::restore;
     DELETE "/api/trash/{}"                        OWNER  Server Data  SMALL    => trash::purge;
@@ -140,15 +141,15 @@ pub(crate) const TABLE: &[Route] = routes! {
     GET    "/api/tasks/{}/checkpoints/latest"     VIEW   Start  Data  NONE     => tasks::latest;
     GET    "/api/tasks/{}/checkpoints/{}"         VIEW   Start  Data  NONE     => tasks::version;
     POST   "/api/tasks/{}/checkpoints/{}/restore" RUN    Start  Data  SMALL    => tasks::restore;
-    GET    "/api/folders"                         OWNER  Server Data  NONE     => files::root;
-    GET    "/api/folders/{..}"                    OWNER  Server Data  NONE     => files::folder;
-    POST   "/api/folders/{..}"                    OWNER  Server Data  SMALL    => files::make_folder;
-    GET    "/api/files/{..}"                      OWNER  Server Data  NONE     => files::download;
-    PUT    "/api/files/{..}"                      OWNER  Server Data  UPLOAD   => files::upload;
-    POST   "/api/files/{..}"                      OWNER  Server Data  SMALL    => files::rename;
-    DELETE "/api/files/{..}"                      OWNER  Server Data  SMALL    => files::remove;
+    GET    "/api/folders"                         RUN    Server Data  NONE     => files::root;
+    GET    "/api/folders/{..}"                    RUN    Server Data  NONE     => files::folder;
+    POST   "/api/folders/{..}"                    RUN    Server Data  SMALL    => files::make_folder;
+    GET    "/api/files/{..}"                      RUN    Server Data  NONE     => files::download;
+    PUT    "/api/files/{..}"                      RUN    Server Data  UPLOAD   => files::upload;
+    POST   "/api/files/{..}"                      RUN    Server Data  SMALL    => files::rename;
+    DELETE "/api/files/{..}"                      RUN    Server Data  SMALL    => files::remove;
     GET    "/api/deleted-files"                   OWNER  Server Data  NONE     => files::deleted;
-    POST   "/api/deleted-files/{}/restore"        OWNER  Server Data  SMALL    => files::restore;
+    POST   "/api/deleted-files/{}/restore"        RUN    Server Data  SMALL    => files::restore;
     DELETE "/api/deleted-files/{}"                OWNER  Server Data  SMALL    => files::purge;
     GET    "/api/libraries/{}"                    VIEW   Server Data  NONE     => libraries::library;
     // A terminal does what its user may do on this computer.

@@ -36,6 +36,20 @@ impl Pythons {
         beside.or_else(|| self.places.programs(name).next())
     }
 
+    /// Ruff beside a Python, else on `$PATH`, else the one that Ratoon has installed.
+    pub fn ruff(&self, python: &Path) -> Option<PathBuf> {
+        self.program(python, "ruff").or_else(|| provision::ruff::installed(&self.data_dir))
+    }
+
+    /// Installs ruff for Ratoon alone, with the installers of the default Python.
+    ///
+    /// # Errors
+    /// No installer works, for example without a network.
+    pub fn install_ruff(&self) -> Result<PathBuf, Problem> {
+        let ReadyPython { executable, version, .. } = self.default.clone();
+        provision::ruff::install(&Interpreter { executable, version }, &self.places, &self.data_dir)
+    }
+
     /// Chooses the default Python from `places` and installs in `data_dir` the packages that it
     /// lacks. `progress` is called with a sentence before each step that may take long. `list` also
     /// searches the user's `home`.

@@ -23,7 +23,7 @@ pub struct Draft {
     /// this in an existing draft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<StateId>,
-    /// Code or markdown.
+    /// Code, Markdown or raw.
     pub kind: DraftKind,
     /// The draft's text.
     pub source: String,
@@ -100,11 +100,14 @@ pub struct TextUpdate {
 }
 
 /// The kind of a draft's text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DraftKind {
     /// Python.
     Code,
     /// Markdown.
     Markdown,
+    /// Plain text that never runs and is shown as it is: a raw cell of Jupyter. It stays a draft,
+    /// where Markdown becomes the prose of a state.
+    Raw,
 }

@@ -160,9 +160,9 @@ impl Sessions {
         find_plot_javascript(python.unwrap_or(&self.pythons.default().executable), name)
     }
 
-    /// Ruff beside a Python or on `$PATH`.
+    /// Ruff beside a Python, on `$PATH`, or installed by Ratoon.
     pub fn ruff(&self, python: &Path) -> Option<Ruff> {
-        Some(Ruff::new(self.pythons.program(python, "ruff")?, &self.launch.cwd))
+        Some(Ruff::new(self.pythons.ruff(python)?, &self.launch.cwd))
     }
 
     /// Closes all notebooks. Processes that their cells have started may be left.

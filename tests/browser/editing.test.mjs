@@ -155,6 +155,72 @@ test('drafts can be converted to text, headings and code, and split and merged w
     await focused([0, 'cell']);
 });
 
+test('a raw cell is plain text that never runs, and stays as it is when cells around it run and move', async () => {
+    const kinds = (on = page) =>
+        on.$$eval('.cell:not([data-fresh])', (all) =>
+            all.map(({ dataset }) => dataset.text ?? dataset.kind).join(' '),
+        );
+    const told = [];
+    page.on('websocket', (socket) => socket.on('framesent', ({ payload }) => told.push(String(payload))));
+    await page.reload();
+    await drafts('x = 1', '# not a *heading*', 'x + 1');
+    await page.locator('.cell').nth(1).focus();
+    await keys('r');
+    await becomes(kinds, 'draft raw draft');
+    await focused([1, 'cell']);
+    assert.equal(await page.locator('.cell').nth(1).locator('.raw-mark').textContent(), 'Raw');
+    await keys('Enter', 'Control+End');
+    await page.keyboard.insertText('\n\\end');
+    assert.equal(await page.locator('.cell[data-text] .cm-line span').count(), 0, 'no highlighting');
+    await keys('Shift+Enter');
+    await focused([2, 'cell']);
+    assert.deepEqual(await lines(1), ['# not a *heading*', '\\end']);
+    // Split, merged, duplicated, and back with Undo.
+    await page.locator('.cell').nth(1).focus();
+    await keys('Enter', 'Control+Home', 'ArrowDown', 'Control+Shift+Minus', 'Escape');
+    await becomes(kinds, 'draft raw raw draft');
+    await keys('k', 'Shift+M');
+    await becomes(kinds, 'draft raw draft');
+    await keys('Alt+Shift+ArrowDown', 'z', 'z', 'z');
+    await becomes(kinds, 'draft raw draft');
+    await keys('c', 'v');
+    await becomes(kinds, 'draft raw raw draft');
+    await keys('z');
+    await becomes(kinds, 'draft raw draft');
+    // Running all runs the code, and the raw cell stays between the cells.
+    await page.evaluate(() => /** @type {HTMLElement} */ (document.activeElement).blur());
+    await page.locator('.cell').nth(0).focus();
+    await keys('Enter', 'Shift+Enter');
+    await ran(1);
+    await page.locator('.cell').nth(2).focus();
+    await keys('Enter', 'Shift+Enter');
+    await ran(2);
+    await becomes(kinds, 'ran raw ran');
+    assert.equal(told.filter((sent) => sent.includes('"do":"run"')).length, 2);
+    await page.reload();
+    await becomes(kinds, 'ran raw ran');
+    // It moves past cells that ran, and nothing needs to run again.
+    await page.locator('.cell').nth(1).focus();
+    await keys('Control+Shift+ArrowUp');
+    await becomes(kinds, 'raw ran ran');
+    await keys('Control+Shift+ArrowDown', 'Control+Shift+ArrowDown');
+    await becomes(kinds, 'ran ran raw');
+    await keys('z', 'z');
+    await becomes(kinds, 'raw ran ran');
+    assert.equal(await page.locator('.notice[data-open]').count(), 0);
+    // Markdown above a cell that ran becomes raw and Markdown again.
+    await choose(0, 'Convert to Markdown');
+    await becomes(kinds, 'markdown ran ran');
+    await focused([0, 'editor']);
+    await keys('Escape');
+    await page.waitForSelector('.cell[data-text] .prose h1');
+    await choose(0, 'Convert to raw text');
+    await becomes(kinds, 'raw ran ran');
+    await page.locator('.cell').nth(1).focus();
+    await keys('r');
+    await becomes(kinds, 'raw raw draft');
+});
+
 test('a cell inserted above one that ran begins a branch; deleting a cell that ran makes drafts of those below, and Undo goes back', async () => {
     await three();
     await page.locator('.cell').nth(1).focus();

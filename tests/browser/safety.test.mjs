@@ -449,7 +449,7 @@ test(
         );
         const guest = await open(`${origin()}${guestLink.path}`);
         await dropFiles([notebook], '.cell[data-fresh] .cm-content', { on: guest });
-        await notice(/not imported or uploaded: only the owner can/, guest);
+        await notice(/Upload “theirs.ipynb”\?/, guest);
         await guest.goto(`${origin()}/`);
         await guest.waitForSelector('#home:not([aria-busy])');
         await dropFiles([table], 'h1', { on: guest, covers: false });
@@ -460,6 +460,60 @@ test(
         await page.waitForSelector('.notebook[aria-busy="false"]');
         await sees('print("theirs")');
         forgive(guest, /status of 403/);
+    },
+);
+
+testOnOwnServer(
+    'a guest who runs cells has Files, without other notebooks and the trash; a guest who only views has none',
+    real,
+    async (t) => {
+        const dir = await mkdtemp(join(tmpdir(), 'ratoon-guest-'));
+        t.after(() => rm(dir, { recursive: true }));
+        await writeFile(join(dir, 'table.csv'), 'a,b\n1,2\n');
+        const ask = (path, body) =>
+            page.evaluate(
+                async ([path, body]) =>
+                    (
+                        await fetch(path, {
+                            method: 'POST',
+                            headers: { 'content-type': 'application/json' },
+                            body: JSON.stringify(body),
+                        })
+                    ).json(),
+                [path, body],
+            );
+        await ask('/api/notebooks', { name: 'private' });
+        const guestOf = async (scope) =>
+            open(`${origin()}${(await ask('/api/links', { scope, notebook: 'main' })).path}`);
+        const guest = await guestOf('run');
+        await guest.locator('.top [data-files]').click();
+        const names = () =>
+            guest.$$eval('.files-pane tr[data-name]', (all) => all.map((one) => one.dataset.name));
+        await becomes(names, ['main.ratoon']);
+        const chooser = guest.waitForEvent('filechooser');
+        await guest.locator('.files-pane').getByRole('button', { name: 'Upload' }).click();
+        await (await chooser).setFiles(join(dir, 'table.csv'));
+        await becomes(names, ['main.ratoon', 'table.csv']);
+        await run('print(open("table.csv").read())', 'Shift+Enter', guest);
+        await guest.getByText('a,b').first().waitFor();
+        const [download] = await Promise.all([
+            guest.waitForEvent('download'),
+            guest
+                .locator('[data-name="table.csv"] .acts button')
+                .click()
+                .then(() => guest.getByRole('menuitem', { name: 'Download' }).click()),
+        ]);
+        assert.equal(download.suggestedFilename(), 'table.csv');
+        await guest.locator('[data-name="table.csv"] .file-name').focus();
+        await guest.keyboard.press('Delete');
+        await becomes(names, ['main.ratoon']);
+        await guest.locator('.notice').getByRole('button', { name: 'Undo' }).click();
+        await becomes(names, ['main.ratoon', 'table.csv']);
+        assert.equal(await guest.locator('.files-foot button').count(), 0, 'no list of deleted files');
+        const viewer = await guestOf('view');
+        assert.equal(await viewer.locator('[data-files]').count(), 0);
+        await dropFiles([join(dir, 'table.csv')], '.top', { on: viewer });
+        await notice(/not imported or uploaded: this link only shows the notebook/, viewer);
     },
 );
 

@@ -263,3 +263,35 @@ test(
         await page.waitForSelector('.notice[data-bad]', { state: 'detached' });
     },
 );
+
+test('without ruff, formatting offers to install it, and then formats', async () => {
+    await drafts('x=1');
+    let isThere = false;
+    const asked = [];
+    // Ruff is there only once it was installed.
+    const answer = (route) => {
+        asked.push(new URL(route.request().url()).pathname.split('/').at(-1));
+        if (asked.at(-1) === 'ruff') isThere = true;
+        const json = isThere
+            ? { ruff: '/ruff', cells: [{ code: 'x = 1', failure: null }], problems: [], failure: null }
+            : {
+                  error: {
+                      code: 'not_found',
+                      what: 'format code',
+                      why: 'there is no ruff',
+                      how: 'install it',
+                  },
+              };
+        return route.fulfill({ status: isThere ? 200 : 404, json });
+    };
+    await page.route(/\/(format|ruff)$/, answer);
+    await page.locator('.cell').nth(0).locator('.cm-content').click();
+    await keys('Control+Alt+l');
+    const notice = page.locator('.notice', { hasText: 'Ruff is not installed.' });
+    await notice.waitFor();
+    assert.deepEqual(asked, ['format'], 'nothing is installed without being asked');
+    await notice.getByRole('button', { name: 'Install ruff' }).click();
+    await becomes(() => lines(0), ['x = 1']);
+    assert.deepEqual(asked, ['format', 'ruff', 'format']);
+    forgive(page, /status of 404/);
+});

@@ -1,10 +1,11 @@
 //! Tests of the files in the directory in which cells run: the owner lists, uploads, downloads,
-//! renames, deletes and restores them, and nobody else sees them.
+//! renames, deletes and restores them, and so do guests who run cells.
 
 use crate::cells::{Room, unique};
 use crate::disk::SmallDisk;
 use crate::request::{Answer, Request};
-use crate::server::{TestServer, until};
+use crate::sandbox;
+use crate::server::{TOKEN, TestServer, until};
 use crate::wire::Wire;
 use serde_json::{Value, json};
 use std::fs;
@@ -170,31 +171,120 @@ fn names_that_lead_elsewhere_or_mislead_are_refused() {
     assert!(other.file("secret").exists());
 }
 
+fn link(server: &TestServer, scope: &str) -> String {
+    let wish = json!({"scope": scope, "notebook": "main"});
+    post(server, "/api/links", wish).json()["token"].as_str().unwrap().to_owned()
+}
+
+/// Sends a request with a body where the method has one.
+fn send(server: &TestServer, method: &str, path: &str, body: &str, token: &str) -> Answer {
+    let request = Request::new(method, path).bearer(token);
+    server.send(match method {
+        "PUT" => request.header("content-type", "application/octet-stream").body(body.as_bytes()),
+        "POST" => request.header("content-type", "application/json").body(body.as_bytes()),
+        _ => request,
+    })
+}
+
+/// All calls, in an order in which each finds what it needs. `ID` is that of the deletion.
+const CALLS: [(&str, &str, &str, u16); 11] = [
+    ("GET", "/api/folders", "", 200),
+    ("POST", "/api/folders/x", "{}", 201),
+    ("GET", "/api/folders/x", "", 200),
+    ("GET", "/api/files/a.png", "", 200),
+    ("PUT", "/api/files/x/b", "b", 201),
+    ("PUT", "/api/files/x/b?replace=true", "c", 200),
+    ("POST", "/api/files/x/b", r#"{"to": "x/d"}"#, 200),
+    ("DELETE", "/api/files/x", "", 200),
+    ("POST", "/api/deleted-files/ID/restore", "{}", 200),
+    ("GET", "/api/deleted-files", "", 200),
+    ("DELETE", "/api/deleted-files/ID", "", 204),
+];
+
+fn statuses(server: &TestServer, token: &str) -> Vec<u16> {
+    let mut deleted = "1-x".to_owned();
+    let calls = CALLS.iter().map(|(method, path, body, _)| {
+        let answer = send(server, method, &path.replace("ID", &deleted), body, token);
+        if answer.status == 200 && *method == "DELETE" {
+            answer.json()["id"].as_str().unwrap().clone_into(&mut deleted);
+        }
+        answer.status
+    });
+    calls.collect()
+}
+
 #[test]
-fn links_of_every_scope_see_no_files() {
+fn a_view_link_reaches_no_files_and_a_run_link_those_that_its_cells_reach() {
     let room = Room::new();
     fs::write(room.file("a.png"), "x").unwrap();
     let server = TestServer::in_dir(room.path());
-    for scope in ["view", "run"] {
-        let wish = json!({"scope": scope, "notebook": "main"});
-        let link = post(&server, "/api/links", wish).json()["token"].as_str().unwrap().to_owned();
-        for (method, path) in [
-            ("GET", "/api/folders"),
-            ("GET", "/api/folders/x"),
-            ("POST", "/api/folders/x"),
-            ("GET", "/api/files/a.png"),
-            ("PUT", "/api/files/b"),
-            ("POST", "/api/files/a.png"),
-            ("DELETE", "/api/files/a.png"),
-            ("GET", "/api/deleted-files"),
-            ("POST", "/api/deleted-files/1-x/restore"),
-            ("DELETE", "/api/deleted-files/1-x"),
-        ] {
-            let answer = server.send(Request::new(method, path).bearer(&link));
-            assert_eq!((answer.status, answer.error_code().as_str()), (403, "forbidden"), "{method} {path}");
+    assert_eq!(statuses(&server, &link(&server, "view")), [403; CALLS.len()]);
+    assert_eq!(names(&server, ""), ["a.png", "main.ratoon"]);
+    // A guest restores what the guest deleted, and neither lists nor empties the trash.
+    let mut expected = CALLS.map(|(_, _, _, status)| status);
+    expected[CALLS.len() - 2..].fill(403);
+    assert_eq!(statuses(&server, &link(&server, "run")), expected);
+    assert_eq!(fs::read_to_string(room.file("x/d")).unwrap(), "c");
+    fs::remove_dir_all(room.file("x")).unwrap();
+    // The restored folder is not in the trash any more.
+    let mut expected = CALLS.map(|(_, _, _, status)| status);
+    expected[CALLS.len() - 1] = 404;
+    assert_eq!(statuses(&server, TOKEN), expected);
+}
+
+#[test]
+fn a_run_link_does_not_leave_the_directory_and_sees_no_other_notebooks() {
+    let (room, other) = (Room::new(), Room::new());
+    fs::write(other.file("secret"), "s").unwrap();
+    symlink(other.path(), room.file("out")).unwrap();
+    symlink(other.file("secret"), room.file("one")).unwrap();
+    fs::write(room.file(".env"), "TOKEN").unwrap();
+    let server = TestServer::in_dir(room.path());
+    assert_eq!(post(&server, "/api/notebooks", json!({"name": "private"})).status, 200);
+    fs::create_dir_all(room.file("sub/old.ratoon")).unwrap();
+    let run = link(&server, "run");
+    let listed = |path: &str| {
+        let listing = send(&server, "GET", path, "", &run).json();
+        let entries = listing["entries"].as_array().unwrap();
+        entries.iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed("/api/folders"), ["main.ratoon", "one", "out", "sub"]);
+    assert_eq!(listed("/api/folders/sub"), [""; 0]);
+    assert_eq!(names(&server, ""), ["main.ratoon", "one", "out", "private.ratoon", "sub"]);
+    for path in ["out/secret", "one", "..%2fsecret", ".env", ".ratoon-trash/x", "private.ratoon/notebook.db"]
+    {
+        for (method, body) in [("GET", ""), ("PUT", "x"), ("POST", r#"{"to": "y"}"#), ("DELETE", "")] {
+            let answer = send(&server, method, &format!("/api/files/{path}"), body, &run);
+            let may_be_removed = path == "one" && method != "GET" && method != "PUT";
+            assert!(
+                may_be_removed || matches!(answer.status, 400 | 404 | 409),
+                "{method} {path}: {answer:?}"
+            );
         }
     }
-    assert_eq!(names(&server, ""), ["a.png", "main.ratoon"]);
+    assert_eq!(fs::read_to_string(other.file("secret")).unwrap(), "s");
+    assert_eq!(fs::read_to_string(room.file(".env")).unwrap(), "TOKEN");
+}
+
+#[test]
+fn where_cells_may_not_write_a_run_link_only_reads() {
+    let room = Room::new();
+    for folder in ["data", "data/in"] {
+        fs::create_dir_all(room.file(folder)).unwrap();
+    }
+    fs::write(room.file("a.png"), "x").unwrap();
+    let data = room.file("data");
+    let Some(server) = sandbox::start(&room, &["--write", data.to_str().unwrap()]) else { return };
+    let is_read = |(method, path): (&str, &str)| method == "GET" && !path.contains("deleted");
+    let run = statuses(&server, &link(&server, "run"));
+    for ((method, path, ..), status) in CALLS.iter().zip(run) {
+        assert_eq!(status == 403, !is_read((method, path)), "{method} {path}: {status}");
+    }
+    assert!(!statuses(&server, TOKEN).contains(&403));
+    // Here cells may write, so guests may too.
+    let dir = room.file("data/in");
+    let server = TestServer::start_with(&["--dir", dir.to_str().unwrap(), "--write", data.to_str().unwrap()]);
+    assert_eq!(send(&server, "PUT", "/api/files/b", "b", &link(&server, "run")).status, 201);
 }
 
 #[test]

@@ -315,8 +315,8 @@ for version in (4, 3):
         let file = std::fs::read_to_string(room.file(&format!("{name}.ipynb"))).unwrap();
         assert_eq!(import(&server, name, &file).status, 201, "{name}");
         let back = document(&server, name, "initial", "ipynb");
-        let raw = if name == "v3" { "```\nraw\n```" } else { "raw" };
-        assert_eq!(sources(&back.json()), ["# T", raw, "1+1"], "{name}");
+        assert_eq!(sources(&back.json()), ["# T", "raw", "1+1"], "{name}");
+        assert_eq!(back.json()["cells"][1]["cell_type"], "raw", "{name}");
         let code = &back.json()["cells"][2];
         assert_eq!(
             (&code["execution_count"], &code["outputs"][0]["data"]["text/plain"]),
@@ -599,9 +599,9 @@ import json, nbformat, pathlib
 def cells(file):
     with open(file, encoding="utf-8-sig", newline="") as f: notebook = json.load(f)
     if file.stem not in {NOT_VALID:?} or file.parent.name == "again": nbformat.validate(notebook)
-    # A program has no raw cells, attachments, CR, or blank lines at the ends of cells.
+    # A program has no attachments, CR, or blank lines at the ends of cells.
     return ["".join(cell["source"]).replace("\r", "").strip("\n") for cell in notebook["cells"]
-            if cell["cell_type"] != "raw" and "attachments" not in cell and "".join(cell["source"]).strip()]
+            if "attachments" not in cell and "".join(cell["source"]).strip()]
 files = sorted(pathlib.Path("{}").iterdir())
 assert len(files) >= 50, files
 for file in files:
@@ -714,14 +714,7 @@ fn nbformat_accepts_changed_exports_of_all_minor_versions() {
         };
         let left = usize::from(drafts.len() > 1);
         assert_eq!(of(&now, "metadata")[1..], of(&was, "metadata")[left..], "{name}");
-        assert_eq!(
-            of(&now, "cell_type")[1..],
-            of(&was, "cell_type")[left..]
-                .iter()
-                .map(|kind| { if kind == "raw" { json!("markdown") } else { kind.clone() } })
-                .collect::<Vec<_>>()[..],
-            "{name}"
-        );
+        assert_eq!(of(&now, "cell_type")[1..], of(&was, "cell_type")[left..], "{name}");
         std::fs::write(room.file(&format!("{name}.json")), &file.body).unwrap();
         // A server has a limit of open notebooks.
         assert!(server.owner(Request::new("DELETE", &format!("/api/notebooks/{name}"))).status < 300);

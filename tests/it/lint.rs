@@ -97,6 +97,92 @@ fn without_ruff_the_answer_says_how_to_get_it() {
     assert_eq!(linted["failure"], "broken", "{linted}");
 }
 
+/// A server on a machine without ruff, whose only working installer is this script, called `uv`.
+fn server_without_ruff(room: &Room, uv: &str) -> TestServer {
+    let (bin, data) = (room.path().join("bin"), room.path().join("data"));
+    std::fs::create_dir_all(&bin).unwrap();
+    write_program(&bin.join("uv"), uv);
+    // Packages of the tests' own data directory, without a ruff that it may have.
+    let support = data.join("ratoon/support");
+    std::fs::create_dir_all(&support).unwrap();
+    let home = std::env::var_os("XDG_DATA_HOME").map(std::path::PathBuf::from);
+    let known = home.and_then(|home| std::fs::read_dir(home.join("ratoon/support")).ok());
+    for entry in known.into_iter().flatten().map(Result::unwrap) {
+        if entry.file_name().to_string_lossy().starts_with("py") {
+            std::os::unix::fs::symlink(entry.path(), support.join(entry.file_name())).unwrap();
+        }
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let without = std::env::split_paths(&path).filter(|place| !place.join("ruff").exists());
+    let path = std::env::join_paths(std::iter::once(bin).chain(without)).unwrap();
+    let (path, data) = (format!("PATH={}", path.display()), format!("XDG_DATA_HOME={}", data.display()));
+    let (server, has_begun) =
+        TestServer::start_under(&["env", &path, &data, "PIP_NO_INDEX=1", "PIP_FIND_LINKS="]);
+    assert!(has_begun, "{}", server.errors());
+    server
+}
+
+fn write_program(path: &Path, script: &str) {
+    std::fs::write(path, script).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn ruff_is_installed_for_ratoon_when_the_owner_asks_pinned_and_once() {
+    let room = Room::new();
+    let asked = room.path().join("asked");
+    let uv = format!(
+        "#!/bin/sh\necho \"$@\" >>'{asked}'\nwhile [ $# -gt 1 ]; do\n  [ $1 = --requirement ] && cat $2 >>'{asked}'\n  \
+         [ $1 = --target ] && into=$2\n  shift\ndone\nmkdir -p $into/bin\n\
+         printf '#!/bin/sh\\ncase $1 in --version) echo ruff;; format) cat;; *) echo \"[]\";; esac\\n' >$into/bin/ruff\n\
+         chmod +x $into/bin/ruff\n",
+        asked = asked.display()
+    );
+    let server = server_without_ruff(&room, &uv);
+    assert_eq!(post(&server, "format", &json!(["x=1"])).status, 404);
+    assert!(!asked.exists(), "nothing is fetched without being asked");
+    let install = || Request::post("/api/ruff", "{}");
+    let wish = json!({"scope": "run"}).to_string();
+    let link = server.owner(Request::post("/api/links", &wish)).json()["token"].as_str().unwrap().to_owned();
+    assert_eq!(server.send(install().bearer(&link)).status, 403);
+    assert!(!asked.exists());
+
+    let ruff = server.owner(install()).json()["ruff"].as_str().unwrap_or_default().to_owned();
+    assert!(Path::new(&ruff).starts_with(room.path().join("data/ratoon/support")), "{ruff}");
+    let told = std::fs::read_to_string(&asked).unwrap();
+    for part in ["--require-hashes --no-deps --only-binary :all:", "\nruff==", "--hash=sha256:"] {
+        assert!(told.contains(part), "{part} in {told}");
+    }
+    assert_eq!(post(&server, "format", &json!(["x=1"])).json()["cells"][0]["code"], "x=1");
+    assert_eq!(post(&server, "lint", &json!(["x=1"])).json()["ruff"], *ruff);
+    assert_eq!(server.owner(install()).json()["ruff"], *ruff);
+    assert_eq!(std::fs::read_to_string(&asked).unwrap(), told, "it is installed once");
+}
+
+#[test]
+fn without_a_network_ruff_is_not_installed_and_the_answer_says_why() {
+    let room = Room::new();
+    let server = server_without_ruff(&room, "#!/bin/sh\necho 'error: no route to the index' >&2\nexit 2\n");
+    let refused = server.owner(Request::post("/api/ruff", "{}"));
+    assert_eq!(refused.status, 503, "{}", refused.text());
+    for part in ["no route to the index", "connect to the network", "%pip install ruff"] {
+        assert!(refused.text().contains(part), "{part} in {}", refused.text());
+    }
+    let left = std::fs::read_dir(room.path().join("data/ratoon/support")).unwrap();
+    let mut left = left.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert!(left.all(|name| name == "lock" || name.starts_with("py")));
+    assert_eq!(post(&server, "format", &json!(["x=1"])).status, 404);
+    // A ruff that does not start is not kept.
+    write_program(
+        &room.path().join("bin/uv"),
+        "#!/bin/sh\nfor into; do :; done\nmkdir -p $into/bin\nprintf '#!/bin/sh\\nexit 3\\n' >$into/bin/ruff\n\
+         chmod +x $into/bin/ruff\n",
+    );
+    let refused = server.owner(Request::post("/api/ruff", "{}"));
+    assert!(refused.text().contains("does not start"), "{}", refused.text());
+    assert_eq!(post(&server, "format", &json!(["x=1"])).status, 404);
+}
+
 #[test]
 fn a_syntax_error_is_found_without_running_the_cell() {
     let server = TestServer::start();

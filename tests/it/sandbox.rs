@@ -8,7 +8,7 @@ use serde_json::json;
 use std::fs;
 
 /// Starts a server with these options, or says why the test is skipped.
-fn start(room: &Room, options: &[&str]) -> Option<TestServer> {
+pub fn start(room: &Room, options: &[&str]) -> Option<TestServer> {
     let dir = room.path().to_str().unwrap();
     let probe = output_of(&[&["--dir", dir, "--bind", "nowhere"], options].concat());
     let message = String::from_utf8_lossy(&probe.stderr).into_owned();

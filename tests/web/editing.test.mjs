@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CodeAssist, stateBehind } from '../../web/editor/code-assist.js';
-import { placeTexts } from '../../web/cell/drop-cells.js';
+import { moveTextBy, placeTexts } from '../../web/cell/drop-cells.js';
 import { isRestOfLine, movedBy, partsOf, without } from '../../web/cell/cell-operations.js';
 import { textOf } from '../../web/notebook/cell-list.js';
 import { Model } from '../../web/shell/model.js';
@@ -458,11 +458,15 @@ test('text cells stand above their cell, are numbered with the drafts, and are e
 });
 
 test('text cells move past texts and past code, up to a draft at the end, and each move can be undone', () => {
-    const { page, edits, operations } = open({ prose: { a: ['one', 'two'] } });
+    const { page, edits } = open({ prose: { a: ['one', 'two'] } });
     const { history } = edits;
     const places = () => ['a', 'b', 'c'].map((id) => page.model.states.get(id).prose.join(' '));
-    const move = (key, step) =>
-        history.record(() => operations.moveText(cell(page, key), step), { said: 'moved', key });
+    const move = (key, step) => {
+        let now = null;
+        edits.focus.go = (/** @type {any} */ to) => (now = to.key);
+        moveTextBy(edits, key, step);
+        return now;
+    };
     assert.equal(move('a.0', -1), null);
     const swap = move('a.0', 1);
     assert.deepEqual([swap, places()], ['a.1', ['two one', '', '']]);
@@ -474,8 +478,30 @@ test('text cells move past texts and past code, up to a draft at the end, and ea
     page.prose.set('c', ['end']);
     const key = move('c.0', 1);
     assert.deepEqual(sources(page), ['end']);
-    const back = operations.moveIntoState(cell(page, key));
+    const back = move(key, -1);
     assert.deepEqual([back, sources(page), places()[2]], ['c.0', [], 'end']);
+});
+
+test('a raw cell moves past texts and past code as a draft, and texts above its place become drafts', () => {
+    const { page, edits } = open({
+        drafts: [draft('raw', 'c', 'raw', 'raw')],
+        prose: { c: ['one', 'two'] },
+    });
+    const look = () => cellsOf(page).map((one) => one.text ?? one.draft?.source ?? one.state.id);
+    const move = (step) => {
+        const { key } = cellsOf(page).find((one) => one.draft?.kind === 'raw');
+        moveTextBy(edits, key, step);
+        return look();
+    };
+    const before = look();
+    assert.deepEqual(before, ['a', 'b', 'one', 'two', 'c', 'raw', '']);
+    assert.deepEqual(move(-1), ['a', 'b', 'one', 'two', 'raw', 'c', '']);
+    assert.deepEqual(page.model.states.get('c').prose, []);
+    assert.deepEqual(move(1), before);
+    edits.history.undo();
+    edits.history.undo();
+    assert.deepEqual(look(), before);
+    assert.deepEqual(page.model.states.get('c').prose, ['one', 'two']);
 });
 
 test('undo skips a step of which nothing can be undone any more, but going back to a step stops there', () => {

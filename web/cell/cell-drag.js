@@ -6,6 +6,8 @@ import { wholeCells } from './cell-operations.js';
 import { draggedWith, dropCells } from './drop-cells.js';
 import { cellElement, keyOf } from './focus.js';
 
+export { moveTextBy } from './drop-cells.js';
+
 /** A drag this near to the top or bottom edge scrolls the page, in px. */
 const EDGE = 60;
 /** The maximum scroll speed, in px per frame. */

@@ -96,15 +96,12 @@ export function menuOf(cells, view) {
             { text: WORDS.moveDown, act: () => edits.move(view, 1) },
             duplicate,
             { text: WORDS.toCode, act: () => edits.convert(view, 'code') },
+            { text: EDITOR_WORDS.toRaw, act: () => edits.convert(view, 'raw') },
             { text: WORDS.removeText, act: () => edits.removeText(cell), isBad: true },
         ];
     }
     if (cell.kind === 'draft') {
-        const kind = cell.draft.kind === 'code' ? 'markdown' : 'code';
-        const turn = {
-            text: kind === 'code' ? WORDS.toCode : WORDS.toText,
-            act: () => edits.setKind(cell, kind),
-        };
+        const { kind } = cell.draft;
         const insertAbove = { text: WORDS.insertAbove, act: () => edits.insertAbove(cell) };
         const isIdle = !run || hasEnded(run.status);
         const asBranch = isIdle &&
@@ -130,7 +127,9 @@ export function menuOf(cells, view) {
             !cell.isInside && insertAbove,
             !cell.isInside && insert,
             duplicate,
-            turn,
+            kind !== 'code' && { text: WORDS.toCode, act: () => edits.setKind(cell, 'code') },
+            kind !== 'markdown' && { text: WORDS.toText, act: () => edits.setKind(cell, 'markdown') },
+            kind !== 'raw' && { text: EDITOR_WORDS.toRaw, act: () => edits.setKind(cell, 'raw') },
             !isText(cell) && format,
             !isText(cell) && fold,
             foldOutput,

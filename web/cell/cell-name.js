@@ -1,17 +1,18 @@
 // @ts-check
 // What screen readers call a cell and its editor. Pure.
 
-import { isText, numberOf, runOf } from '../notebook/cell-list.js';
+import { isText, kindOf, numberOf, runOf } from '../notebook/cell-list.js';
 import { WORDS } from '../shell/words.js';
 
 /** @typedef {import('../notebook/cell-list.js').Cell} Cell */
 
 /** The kind of a cell, its number, and the status of its last run. @param {Cell} cell */
 export function editorName(cell) {
-    if (cell.kind === 'text' || isText(cell)) return WORDS.cellText(numberOf(cell));
+    if (cell.kind === 'text' || isText(cell))
+        return (kindOf(cell) === 'raw' ? WORDS.cellRaw : WORDS.cellText)(numberOf(cell));
     const run = runOf(cell);
     const status = cell.isAsked ? WORDS.nodeStatus.queued : run && WORDS.nodeStatus[run.status];
-    return [kindOf(cell), status].filter(Boolean).join(', ');
+    return [nameOf(cell), status].filter(Boolean).join(', ');
 }
 
 /**
@@ -31,7 +32,7 @@ export function cellName(cell) {
 }
 
 /** @param {Exclude<Cell, {kind: 'text'}>} cell */
-function kindOf(cell) {
+function nameOf(cell) {
     if (cell.kind === 'ran') return WORDS.cellRan(cell.state.exec_count);
     if (cell.kind === 'attempt') return WORDS.cellAttempt;
     return cell.isFresh ? WORDS.cellNew : WORDS.cellDraft;

@@ -5,7 +5,7 @@
 // drafts of a new branch; see `rewrite`. Inserting next to it begins a branch when the new cell
 // runs.
 
-import { isText, runOrStale, textKey, textOf } from '../notebook/cell-list.js';
+import { kindOf, runOrStale, textOf } from '../notebook/cell-list.js';
 import { hasEnded, ROOT_STATE } from '../shell/protocol.js';
 import { newId } from '../text/format.js';
 
@@ -312,7 +312,7 @@ export class CellOperations {
     /**
      * Turns a text cell and the text cells above it into drafts at the same position, so that
      * other cells can stand between them.
-     * @param {TextCell} cell
+     * @param {Pick<TextCell, 'state' | 'index'>} cell
      * @returns {DraftCell | null} the draft of this cell; null if the position was deleted
      */
     asDraft({ state, index }) {
@@ -325,50 +325,6 @@ export class CellOperations {
         page.prose.set(state.id, state.prose.slice(index + 1));
         const draft = page.cells().find(({ key }) => key === last);
         return draft?.kind === 'draft' ? draft : null;
-    }
-
-    /**
-     * Moves a text cell by one: past a text, or past the code of a cell that ran. At the end of
-     * the lineage it becomes a draft.
-     * @param {TextCell} cell
-     * @param {1 | -1} step 1: down; -1: up
-     * @returns {string | null} its new key; null if it is on top
-     */
-    moveText({ state, index }, step) {
-        const { page } = this;
-        const text = state.prose[index] ?? '';
-        const rest = state.prose.toSpliced(index, 1);
-        const isBeside = step === 1 ? index < rest.length : index > 0;
-        if (isBeside) {
-            page.prose.set(state.id, rest.toSpliced(index + step, 0, text));
-            return textKey(state.id, index + step);
-        }
-        if (step === 1 && state.id === page.here) {
-            page.prose.set(state.id, rest);
-            return page.drafts.add({ id: newId(), on: state.id, kind: 'markdown', source: text }, null);
-        }
-        const next = page.model.states.get((step === 1 ? this.#nextOf(state.id) : state.parent) ?? '');
-        if (!next || next.parent === null) return null;
-        const at = step === 1 ? 0 : next.prose.length;
-        page.prose.set(next.id, next.prose.toSpliced(at, 0, text));
-        page.prose.set(state.id, rest);
-        return textKey(next.id, at);
-    }
-
-    /**
-     * Moves the first draft at the end of the lineage, if it is a text, above the code of the
-     * current state.
-     * @param {DraftCell} cell
-     * @returns {string | null} its new key
-     */
-    moveIntoState({ draft, isInside }) {
-        const { page } = this;
-        const state = page.model.states.get(draft.on);
-        if (draft.kind !== 'markdown' || isInside || !state || state.parent === null) return null;
-        const at = state.prose.length;
-        page.prose.set(state.id, [...state.prose, page.drafts.now(draft).source]);
-        page.drafts.remove(draft.id);
-        return textKey(state.id, at);
     }
 }
 
@@ -429,7 +385,7 @@ const EMPTY = { kind: 'code', source: '' };
  * @returns {Pick<Draft, 'imported_cell' | 'stale_run'>}
  */
 export function originOf(cell) {
-    if (isText(cell) || cell.kind === 'text') return {};
+    if (cell.kind === 'text' || kindOf(cell) === 'markdown') return {};
     const number = (cell.kind === 'draft' ? cell.draft : cell.run)?.imported_cell;
     const run = runOrStale(cell);
     const isKept = run && hasEnded(run.status) && run.status !== 'imported' && run.outputs.length > 0;

@@ -4,7 +4,7 @@
 // after the run.
 
 import { Component, html } from '../vendor/preact.js';
-import { haveSameItems, isText, numberOf, runOf, textOf } from '../notebook/cell-list.js';
+import { haveSameItems, isText, kindOf, numberOf, runOf, textOf } from '../notebook/cell-list.js';
 import { beforeRunText, largeMemory, partialText } from '../checkpoints/residency.js';
 import { hasEnded } from '../shell/protocol.js';
 import { duration, firstLine } from '../text/format.js';
@@ -183,7 +183,8 @@ export class Cell extends Component {
         const run = runOf(cell);
         const isOpen = run !== undefined && !hasEnded(run.status);
         const status = cell.isAsked ? 'queued' : (run?.status ?? 'new');
-        const asText = isText(cell) && !isEditing && textOf(cell).trim() !== '';
+        const kind = kindOf(cell);
+        const asText = kind === 'markdown' && !isEditing && textOf(cell).trim() !== '';
         const isMovable = mayRun && isWhole(cell);
         const matters = measuresThatMatter(cell, run);
         const isEditable = mayType && cell.kind !== 'attempt' && !(cell.kind === 'ran' && isOpen);
@@ -193,7 +194,7 @@ export class Cell extends Component {
                 hidden=${isHidden} data-section=${section ? '' : null}
                 data-kind=${cell.kind} data-status=${status} data-branch=${'colour' in cell ? cell.colour : null}
                 data-fresh=${cell.kind === 'draft' && cell.isFresh ? '' : null}
-                data-text=${isText(cell) ? '' : null}
+                data-text=${isText(cell) ? kind : null}
                 data-outdated=${'isOutdated' in cell && cell.isOutdated ? '' : null}
                 data-edited=${cell.kind === 'ran' && cell.edit ? '' : null}
                 data-living=${cell.kind === 'ran' ? cell.state.living : null}
@@ -202,7 +203,9 @@ export class Cell extends Component {
                 <div class="rail" data-movable=${isMovable ? '' : null}>
                     <span class="count" aria-hidden="true"
                         data-long=${cell.kind === 'ran' && cell.state.exec_count > 999 ? '' : null}>${
-                            isText(cell) ? `T${numberOf(cell)}` : cell.kind === 'ran' && cell.state.exec_count
+                            isText(cell)
+                                ? `${kind === 'raw' ? 'R' : 'T'}${numberOf(cell)}`
+                                : cell.kind === 'ran' && cell.state.exec_count
                         }</span>
                     <span class="node" aria-hidden="true"></span>
                     ${section && section.count > 0 && html`<${SectionTwist} section=${section} controller=${controller} />`}
@@ -229,9 +232,9 @@ export class Cell extends Component {
                             asText
                                 ? html`<${Markdown} text=${textOf(cell)} pictures=${controller.pictures} />`
                                 : html`<${Editor} text=${textOf(cell)}
-                                    kind=${isText(cell) ? 'markdown' : 'code'} isEditable=${isEditable}
+                                    kind=${kind} isEditable=${isEditable}
                                     label=${editorName(cell)} historyKey=${cell.key}
-                                hint=${isText(cell) ? WORDS.textPlaceholder : WORDS.placeholder}
+                                hint=${HINTS[kind]}
                                 asks=${this.asks}
                                 onKey=${(/** @type {KeyboardEvent} */ event) =>
                                     this.props.controller.onEditorKey(this, event)}
@@ -244,6 +247,7 @@ export class Cell extends Component {
                                     this.props.controller.page.presence.onCaret(isHere ? this.#draft : null)}
                                 held=${(/** @type {Editor | null} */ editor) => this.#hold(editor)} />`
                         }
+                        ${kind === 'raw' && html`<span class="raw-mark" aria-hidden="true">${WORDS.raw}</span>`}
                         ${matters && html`<span class="measures">${matters}</span>`}
                         <${Tools} cell=${cell} isOpen=${isOpen} isStopping=${isStopping}
                             mayRun=${mayRun} controller=${controller} of=${this} />
@@ -393,6 +397,9 @@ function measuresThatMatter(cell, run) {
     if (living === 'disk' || living === 'replay') parts.push(WORDS.lives[living]);
     return parts.length > 0 ? parts.flatMap((part, i) => (i > 0 ? [' · ', part] : [part])) : null;
 }
+
+/** What stands in an empty cell. */
+const HINTS = { code: WORDS.placeholder, markdown: WORDS.textPlaceholder, raw: WORDS.rawPlaceholder };
 
 /** How long a run takes whose time is always shown, in milliseconds. */
 const LONG_MS = 1000;

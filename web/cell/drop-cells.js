@@ -1,8 +1,8 @@
 // @ts-check
-// Moves cells to where they are dropped. Pure.
+// Moves cells to where they are dropped, and texts past the cells beside them. Pure.
 
-import { wholeCells, without } from './cell-operations.js';
-import { isText, textKey, textOf } from '../notebook/cell-list.js';
+import { isWhole, originOf, wholeCells, without } from './cell-operations.js';
+import { isText, kindOf, textKey, textOf } from '../notebook/cell-list.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 
 /** @typedef {import('../notebook/cell-list.js').Cell} Cell */
@@ -57,7 +57,23 @@ export function dropCells(edits, view, keys, after) {
 }
 
 /**
- * Moves texts above another cell: into its state, or as drafts above a draft.
+ * Moves a text by one: past a text, or past the code of a cell that ran. No cell needs to run
+ * again.
+ * @param {EditCommands} edits
+ * @param {string} key
+ * @param {1 | -1} step 1: down; -1: up
+ */
+export function moveTextBy(edits, key, step) {
+    const cells = edits.page.cells();
+    const at = cells.findIndex((cell) => cell.key === key);
+    const [text, past] = [cells[at], cells[at + step]];
+    if (!text || !past || !isWhole(past)) return;
+    edits.moveText(key, () => placeTexts(edits.operations, [text], step === 1 ? cells[at + 2] : past));
+}
+
+/**
+ * Moves texts above another cell. Above a cell that ran, Markdown becomes a text of its state,
+ * unless raw text is among it.
  * @param {CellOperations} operations
  * @param {Cell[]} cells texts, and drafts that are texts
  * @param {Cell} [below] not one of them; none: the end of the lineage
@@ -66,20 +82,25 @@ export function dropCells(edits, view, keys, after) {
 export function placeTexts(operations, cells, below) {
     const { page } = operations;
     const gone = cells.filter((cell) => cell.kind === 'text');
-    const sources = cells.map(textOf);
+    const pieces = cells.map((cell) => ({ kind: kindOf(cell), source: textOf(cell), ...originOf(cell) }));
     operations.remove(
         operations.movable(cells).map(({ draft }) => draft),
         gone,
     );
     if (below?.kind !== 'ran' && below?.kind !== 'text') {
         const at = below ?? page.cells().at(-1);
-        const keys = sources.map((source) => at && operations.insertAbove(at, { kind: 'markdown', source }));
-        return keys[0] ?? null;
+        return pieces.map((piece) => at && operations.insertAbove(at, piece))[0] ?? null;
     }
     const { id, prose } = below.state;
     const isAbove = (/** @type {TextCell} */ { state, index }) =>
         state.id === id && below.kind === 'text' && index < below.index;
     const at = below.kind === 'text' ? below.index - gone.filter(isAbove).length : prose.length;
-    page.prose.set(id, prose.toSpliced(at, 0, ...sources));
+    if (pieces.some(({ kind }) => kind === 'raw')) {
+        // Drafts stand above the state's texts, so the texts above these become drafts too.
+        if (at > 0) operations.asDraft({ state: below.state, index: at - 1 });
+        const top = below.kind === 'text' ? { ...below, index: 0 } : below;
+        return pieces.map((piece) => operations.insertAbove(top, piece))[0] ?? null;
+    }
+    page.prose.set(id, prose.toSpliced(at, 0, ...pieces.map(({ source }) => source)));
     return textKey(id, at);
 }

@@ -12,10 +12,10 @@ import {
     without,
 } from './cell-operations.js';
 import { UndoHistory } from './undo-history.js';
-import { isText, runOf, textKey, textOf } from '../notebook/cell-list.js';
+import { isText, kindOf, runOf, textKey, textOf } from '../notebook/cell-list.js';
 import { ROOT_STATE } from '../shell/protocol.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
-import { loadPart } from '../shell/lazy-parts.js';
+import { loadPart, withPart } from '../shell/lazy-parts.js';
 import { WORDS as WHOLE } from '../shell/words.js';
 
 /** @typedef {import('./cell.js').Cell} CellView */
@@ -126,7 +126,7 @@ export class EditCommands {
     /** The selected cells as pieces. @param {CellView} view */
     #pieces(view) {
         return this.selected.with(view).map((one) => ({
-            kind: /** @type {'code' | 'markdown'} */ (isText(one.props.cell) ? 'markdown' : 'code'),
+            kind: kindOf(one.props.cell),
             source: one.text,
             ...originOf(one.props.cell),
         }));
@@ -372,7 +372,10 @@ export class EditCommands {
 
     // Changing
 
-    /** @param {Extract<CellData, {kind: 'draft'}>} cell @param {'code' | 'markdown'} kind */
+    /**
+     * @param {Extract<CellData, {kind: 'draft'}>} cell
+     * @param {import('../shell/protocol.js').Draft['kind']} kind
+     */
     setKind(cell, kind) {
         this.#convertDrafts([cell], (draft) => this.page.setKind(draft, kind));
         this.focus.go({ key: cell.key });
@@ -389,12 +392,12 @@ export class EditCommands {
         });
     }
 
-    /** @param {CellView} view @param {'code' | 'markdown'} kind */
+    /** @param {CellView} view @param {import('../shell/protocol.js').Draft['kind']} kind */
     convert(view, kind) {
         const { cell: focused } = view.props;
         if (focused.kind === 'text') {
             const toDraft = () => {
-                const draft = kind === 'code' ? this.operations.asDraft(focused) : null;
+                const draft = kind !== 'markdown' ? this.operations.asDraft(focused) : null;
                 if (draft) this.page.setKind(draft, kind);
                 return draft?.key;
             };
@@ -452,22 +455,21 @@ export class EditCommands {
     /** @param {CellView} view @param {1 | -1} step */
     move(view, step) {
         const { cell: text } = view.props;
-        if (text.kind === 'text') {
-            const saved = this.#saved(text);
-            return void this.moveText(text.key, () => this.operations.moveText(saved, step));
-        }
+        if (text.kind === 'text') return this.#moveText(this.#saved(text).key, step);
         const chosen = this.selected.with(view).map((one) => one.props.cell);
         if (chosen.some(({ kind }) => kind === 'ran')) return this.#moveRan(view, chosen, step);
         const cells = this.operations.movable(chosen);
         const ids = cells.map(({ draft }) => draft.id);
         const [first] = cells;
         const isDone = this.reorder(ids, view.props.cell.key, () => this.operations.moveBy(ids, step));
-        if (!isDone && step === -1 && first && cells.length === 1) {
-            const intoState = () => this.operations.moveIntoState(first);
-            if (this.moveText(first.key, intoState)) return undefined;
-        }
+        if (!isDone && first && cells.length === 1 && isText(first)) return this.#moveText(first.key, step);
         if (!isDone && step === -1 && first && !first.isInside) return this.#moveRan(view, cells, step);
         return this.#moved(view, isDone, cells, step);
+    }
+
+    /** @param {string} key @param {1 | -1} step */
+    #moveText(key, step) {
+        return void withPart('drag', this.page, ({ moveTextBy }) => moveTextBy(this, key, step));
     }
 
     /**
@@ -595,7 +597,7 @@ export class EditCommands {
         const [first, ...others] = whole;
         /** @type {import('./cell-operations.js').Piece} */
         const piece = {
-            kind: first && isText(first) ? 'markdown' : 'code',
+            kind: first ? kindOf(first) : 'code',
             source: joined(whole.map(textOf)),
         };
         const wanted = without(this.page.cells(), others).map((cell) =>

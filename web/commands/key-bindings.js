@@ -284,6 +284,12 @@ function cells(controller) {
             WORDS.toCode,
             of((view) => controller.edits.convert(view, 'code')),
         ),
+        key(
+            'cells.raw',
+            'r',
+            WORDS.toRaw,
+            of((view) => controller.edits.convert(view, 'raw')),
+        ),
         ...[1, 2, 3, 4, 5, 6].map((level) =>
             key(
                 `controller.heading.${level}`,

@@ -56,7 +56,7 @@ export function header(controller) {
         }),
         entryOf('page.files', [], EDITOR_WORDS.showFiles, () => controller.panes?.files(), {
             words: also.files,
-            when: isOwner,
+            when: () => page.scope !== 'view',
         }),
         entryOf('page.terminal', [], TERMINAL_WORDS.open, showTerminal, {
             words: TERMINAL_WORDS.also,

@@ -67,6 +67,7 @@ export const EDITOR_WORDS = Object.freeze({
     toHeading: (/** @type {number} */ n) => `Convert to heading ${n}`,
     toAnyHeading: 'Convert to heading 1 to 6',
     toCode: 'Convert to code',
+    toRaw: 'Convert to raw text',
     moveUp: 'Move the cell up',
     moveDown: 'Move the cell down',
     split: 'Split at the cursor',

@@ -42,7 +42,7 @@ import { typing } from './typing.js';
 /**
  * @typedef {object} EditorProps
  * @property {string} text
- * @property {'code' | 'markdown'} kind
+ * @property {import('../shell/protocol.js').Draft['kind']} kind
  * @property {boolean} isEditable
  * @property {string} [historyKey] under which the tab keeps the undo history across a reload
  * @property {boolean} [isTabStop] whether Tab reaches the editor; in a cell it reaches the cell
@@ -400,7 +400,10 @@ function variable({ isEditable, isTabStop, kind, label }) {
         }),
         kind === 'code'
             ? [pythonLanguage, magics, typing]
-            : [EditorView.lineWrapping, EditorState.languageData.of(() => [MARKDOWN]), markdownEditing],
+            : [
+                  EditorView.lineWrapping,
+                  kind === 'markdown' ? [EditorState.languageData.of(() => [MARKDOWN]), markdownEditing] : [],
+              ],
     ];
 }
 

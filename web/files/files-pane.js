@@ -204,7 +204,10 @@ export class FilesPane extends Component {
     #preview(entry) {
         return showFile(joined(this.browser.folder, entry.name), entry, {
             download: () => this.#download(entry),
-            importIt: isNotebookFile(entry.name) ? () => this.#import(entry) : null,
+            importIt:
+                isNotebookFile(entry.name) && this.props.page.scope === 'owner'
+                    ? () => this.#import(entry)
+                    : null,
         });
     }
 
@@ -225,7 +228,10 @@ export class FilesPane extends Component {
         if (kind === 'notebook')
             return [
                 notebook !== null && { text: SAY.openNotebook, act: () => location.assign(notebook) },
-                { text: NOTEBOOK_WORDS.home, act: () => location.assign(notebookAt('').replace(/n\/$/, '')) },
+                page.scope === 'owner' && {
+                    text: NOTEBOOK_WORDS.home,
+                    act: () => location.assign(notebookAt('').replace(/n\/$/, '')),
+                },
             ];
         const copy = () => copyText(page, path, { said: SAY.pathCopied(path), title: SAY.copyByHand });
         return [
@@ -233,6 +239,7 @@ export class FilesPane extends Component {
             kind === 'file' && { text: SAY.preview, act: () => void this.#preview(entry) },
             kind === 'file' && { text: SAY.download, act: () => this.#download(entry) },
             kind === 'file' &&
+                page.scope === 'owner' &&
                 isNotebookFile(name) && { text: SAY.importIt, act: () => void this.#import(entry) },
             { text: SAY.rename, act: () => void this.#rename(entry) },
             { text: SAY.copyPath, act: copy },
@@ -280,8 +287,8 @@ export class FilesPane extends Component {
         if (files.length) void uploadTo(this.props.page, files);
     }
 
-    /** @param {{page: Page, rev: number}} _ @param {PaneState} state */
-    render(_, { menu }) {
+    /** @param {{page: Page, rev: number}} props @param {PaneState} state */
+    render({ page }, { menu }) {
         const { listing, folder, why, uploads } = this.browser;
         return html`
             <aside class="side files-pane" aria-label=${SAY.title}
@@ -310,8 +317,11 @@ export class FilesPane extends Component {
                             data-late=${why ? null : ''}>${why ?? SAY.loading}</p>`
                 }
                 <p class="files-foot"><span class="hint">${SAY.hint(folder)}</span>
-                    <button class="text-button" onClick=${() => this.#showDeleted()}>
-                        ${SAY.deleted}</button></p>
+                    ${
+                        page.scope === 'owner' &&
+                        html`<button class="text-button" onClick=${() => this.#showDeleted()}>
+                            ${SAY.deleted}</button>`
+                    }</p>
                 ${menu && this.#menu(menu)}
             </aside>`;
     }

@@ -20,9 +20,9 @@ export class Files {
         this.browser = null;
     }
 
-    /** Only the owner has files: users of links may reach other notebooks' data otherwise. */
+    /** Guests who run cells have files, because their cells have them too. */
     get isShown() {
-        return this.isWanted && this.page.scope === 'owner';
+        return this.isWanted && this.page.scope !== 'view';
     }
 
     /** @param {boolean} isWanted */

@@ -79,6 +79,13 @@ export class CodeProblems {
         this.#show();
     }
 
+    /** Ruff is there now. */
+    onInstalled() {
+        this.missingAt = -Infinity;
+        this.linted = [];
+        void this.#lint();
+    }
+
     #forgetOthers() {
         const keys = new Set(this.cells.map(({ key }) => key));
         for (const known of [this.syntax, this.ruff])

@@ -5,7 +5,7 @@ import { isText, textOf } from '../notebook/cell-list.js';
 import { changesBetween } from '../text/changes.js';
 import { isolateHistory } from '../vendor/codemirror.js';
 import { caretAfter } from './caret.js';
-import { format } from './lint-api.js';
+import { format, installRuff } from './lint-api.js';
 import { LINT_WORDS as WORDS } from './lint-words.js';
 
 /** @typedef {import('../cell/cell.js').Cell} CellView */
@@ -20,9 +20,10 @@ export async function formatCell(controller, view) {
     const { page } = controller;
     const { text } = view;
     if (isText(view.props.cell) || !text.trim()) return;
-    const { cells, why } = await format(page.model.name, [text]);
-    const [formatted] = cells ?? [];
-    if (!formatted) return void page.notify(why, true);
+    const answer = await format(page.model.name, [text]);
+    if (!answer.cells) return void notFormatted(controller, answer, () => formatCell(controller, view));
+    const [formatted] = answer.cells;
+    if (!formatted) return;
     const { code, failure } = formatted;
     if (code === null) return void page.notify(WORDS.notFormatted(failure ?? ''), true);
     // The user has typed on.
@@ -48,11 +49,12 @@ export async function formatDrafts(controller) {
         .filter((cell) => cell.kind === 'draft' && !isText(cell) && textOf(cell).trim())
         .map((cell) => ({ key: cell.key, text: textOf(cell) }));
     if (drafts.length === 0) return;
-    const { cells, why } = await format(
+    const answer = await format(
         page.model.name,
         drafts.map(({ text }) => text),
     );
-    if (!cells) return void page.notify(why, true);
+    const { cells } = answer;
+    if (!cells) return void notFormatted(controller, answer, () => formatDrafts(controller));
     const now = new Map(page.cells().map((cell) => [cell.key, textOf(cell)]));
     const changes = drafts.flatMap(({ key, text }, i) => {
         const code = cells[i]?.code;
@@ -62,4 +64,25 @@ export async function formatDrafts(controller) {
     const changed = controller.edits.replaceTexts(changes);
     if (failed.length) page.notify(WORDS.someNotFormatted(failed.length, failed[0]?.failure ?? ''), true);
     else if (!changed) page.notify(WORDS.allFormatted, false);
+}
+
+/**
+ * Says why nothing was formatted. If there is no ruff, offers the owner to install it.
+ * @param {CellController} controller
+ * @param {{why: string, isMissing: boolean}} refusal
+ * @param {() => Promise<void>} again formats again
+ */
+function notFormatted(controller, { why, isMissing }, again) {
+    const { page } = controller;
+    if (!isMissing || page.scope !== 'owner') return void page.notify(why, true);
+    const install = async () => {
+        page.notify(WORDS.installing, false, { stays: true });
+        const refused = await installRuff();
+        if (refused) return void page.notify(refused, true);
+        page.notify(WORDS.ruffInstalled, false);
+        controller.problems?.onInstalled();
+        return again();
+    };
+    const act = { text: WORDS.installRuff, act: () => void install() };
+    return void page.notify(WORDS.ruffMissing, false, { stays: true, act });
 }

@@ -36,15 +36,31 @@ export async function lint(notebook, cells) {
 /**
  * @param {string} notebook
  * @param {string[]} cells the code of the cells
- * @returns {Promise<{cells: Formatted[], why: ''} | {cells: null, why: string}>} `why`: the refusal
+ * @returns {Promise<{cells: Formatted[] | null, why: string, isMissing: boolean}>} `why`: the
+ *   refusal; `isMissing`: because there is no ruff
  */
 export async function format(notebook, cells) {
     try {
         const answer = await post(notebook, 'format', cells);
         const told = await answer.json();
-        if (!answer.ok) return { cells: null, why: WORDS.refused(told.error) };
-        return { cells: told.cells, why: '' };
+        if (!answer.ok)
+            return {
+                cells: null,
+                why: WORDS.refused(told.error),
+                isMissing: told.error.code === 'not_found',
+            };
+        return { cells: told.cells, why: '', isMissing: false };
     } catch {
-        return { cells: null, why: LINT_WORDS.noAnswer };
+        return { cells: null, why: LINT_WORDS.noAnswer, isMissing: false };
+    }
+}
+
+/** Installs ruff for Ratoon. @returns {Promise<string>} why it was not installed, else '' */
+export async function installRuff() {
+    try {
+        const answer = await fetch(serverPath('/api/ruff'), jsonRequest({}));
+        return answer.ok ? '' : WORDS.refused((await answer.json()).error);
+    } catch {
+        return LINT_WORDS.noAnswer;
     }
 }

@@ -18,6 +18,12 @@ export const LINT_WORDS = Object.freeze({
     notFormatted: (/** @type {string} */ why) => `The cell was not formatted: ${why}.`,
     someNotFormatted: (/** @type {number} */ n, /** @type {string} */ why) =>
         `${count(n, 'cell')} could not be formatted: ${why}.`,
+    ruffMissing:
+        'Ruff is not installed. It can be installed for Ratoon alone: some 12 MB from your package index, ' +
+        'and no environment changes.',
+    installRuff: 'Install ruff',
+    installing: 'Installing ruff…',
+    ruffInstalled: 'Ruff is installed.',
     allFormatted: 'All drafts are formatted already.',
     noAnswer: 'The server did not answer. Nothing was formatted.',
 });

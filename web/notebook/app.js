@@ -39,8 +39,8 @@ const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock'];
 const FILES = '.files-pane';
 /** The address fragment that starts the example; `ratoon demo` prints it. */
 const EXAMPLE = '#example';
-/** The text cell that is being edited. */
-const TEXT = '.cell[data-text] .cm-content[contenteditable="true"]';
+/** The Markdown cell that is being edited. */
+const TEXT = '.cell[data-text="markdown"] .cm-content[contenteditable="true"]';
 
 // The views of lazily loaded parts.
 const compare = (/** @type {import('../shell/lazy-parts.js').Part<'compare'>} */ part) => part.Compare;

@@ -405,9 +405,12 @@ export function textOf(cell) {
     return cell.kind === 'draft' ? cell.draft.source : cell.run.code;
 }
 
-/** @param {Cell} cell */
-export const isText = (cell) =>
-    cell.kind === 'text' || (cell.kind === 'draft' && cell.draft.kind === 'markdown');
+/** @param {Cell} cell @returns {Draft['kind']} */
+export const kindOf = (cell) =>
+    cell.kind === 'text' ? 'markdown' : cell.kind === 'draft' ? cell.draft.kind : 'code';
+
+/** Whether a cell is Markdown or raw, and so never runs. @param {Cell} cell */
+export const isText = (cell) => kindOf(cell) !== 'code';
 
 /**
  * All values that the rendering of a cell depends on, comparable with `Object.is`. The model

@@ -19,12 +19,14 @@ export function takeDropped(page, files, isOnFiles, folders) {
     const [folder] = folders;
     if (!files.length) return folder && page.notify(DROPPED_WORDS.droppedFolder(folder), true);
     const names = files.map(({ name }) => name);
-    if (page.scope !== 'owner')
+    if (page.scope === 'view')
         return page.notify(DROPPED_WORDS.droppedByGuest(names), false, { stays: true });
     const upload = () =>
         void withPart('files', page, ({ uploadTo }) => (page.files.show(true), uploadTo(page, files)));
     if (isOnFiles) return upload();
-    const fitting = files.filter(({ name }) => notebooks.isNotebookFile(name));
+    // A guest of one notebook makes no others.
+    const mayImport = page.scope === 'owner';
+    const fitting = files.filter(({ name }) => mayImport && notebooks.isNotebookFile(name));
     const offer = { text: DROPPED_WORDS.uploadIt(files.length), act: upload };
     const large = fitting.find(({ size }) => size > notebooks.MAX_FILE_BYTES);
     if (!fitting.length || large)

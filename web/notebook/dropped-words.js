@@ -9,7 +9,7 @@ export const DROPPED_WORDS = Object.freeze({
     importIt: (/** @type {number} */ n) => (n === 1 ? 'Import' : 'Import all'),
     droppedByGuest: (/** @type {string[]} */ names) =>
         `${names.length === 1 ? `“${names[0]}” was` : `${names.length} files were`} not imported or ` +
-        `uploaded: only the owner can do that.`,
+        `uploaded: this link only shows the notebook.`,
     droppedOther: (/** @type {string[]} */ names) =>
         `Upload ${names.length === 1 ? `“${names[0]}”` : `${names.length} files`}? Cells then open ` +
         `${names.length === 1 ? 'it' : 'them'} by name.`,

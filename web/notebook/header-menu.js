@@ -52,7 +52,7 @@ const actionsOf = (page, { onPalette, onOutline, onPython, onFiles, onRunAll, on
     page.mayRun && { text: WORDS.restartRun, act: () => onRestart(true) },
     page.mayRun && { text: WORDS.restart, act: () => onRestart(false) },
     { text: OUTLINE_WORDS.title, act: onOutline },
-    page.scope === 'owner' && { text: WORDS.files, act: onFiles },
+    page.scope !== 'view' && { text: WORDS.files, act: onFiles },
     page.hasTerminals && { text: TERMINAL_WORDS.open, act: showTerminal },
     page.scope === 'owner' && { text: PRESENCE_WORDS.shareCommand, act: () => openShare(page) },
     { text: SETTINGS_WORDS.menu, act: () => openSettings(page) },

@@ -79,7 +79,7 @@ export function Header({
                     onClick=${onVariables} title=${WORDS.variables}><${TableIcon} /><span>
                         ${WORDS.variables}</span></button>
                 ${
-                    scope === 'owner' &&
+                    scope !== 'view' &&
                     html`<button class="button" data-files aria-pressed=${page.files.isShown ? 'true' : 'false'}
                     onClick=${onFiles} title=${WORDS.files}><${FolderIcon} /><span>
                         ${WORDS.files}</span></button>`

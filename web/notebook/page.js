@@ -519,7 +519,10 @@ export class Page {
         );
     }
 
-    /** @param {Extract<Cell, {kind: 'draft'}>} cell @param {'code' | 'markdown'} kind */
+    /**
+     * @param {Extract<Cell, {kind: 'draft'}>} cell
+     * @param {import('../shell/protocol.js').Draft['kind']} kind
+     */
     setKind(cell, kind) {
         if (cell.isFresh) this.type(cell, '');
         this.drafts.put({ ...this.drafts.now(cell.draft), kind });

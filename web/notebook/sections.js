@@ -4,7 +4,7 @@
 
 import { hasEnded } from '../shell/protocol.js';
 import { headingsIn } from '../text/headings.js';
-import { isText, runOf, textOf } from './cell-list.js';
+import { kindOf, runOf, textOf } from './cell-list.js';
 
 /** @typedef {import('./cell-list.js').Cell} Cell */
 /**
@@ -31,7 +31,7 @@ import { isText, runOf, textOf } from './cell-list.js';
  * The heading that makes a cell begin a section.
  * @param {Cell} cell
  */
-const headingOf = (cell) => (isText(cell) ? headingsIn(textOf(cell))[0] : undefined);
+const headingOf = (cell) => (kindOf(cell) === 'markdown' ? headingsIn(textOf(cell))[0] : undefined);
 
 /**
  * @param {Cell[]} cells

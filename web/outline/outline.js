@@ -2,7 +2,7 @@
 // The entries of the outline: the headings of the text cells, the cells of labelled states and, on
 // request, all other code cells. Pure.
 
-import { isText, runOf, textOf } from '../notebook/cell-list.js';
+import { isText, kindOf, runOf, textOf } from '../notebook/cell-list.js';
 import { hiding } from '../notebook/sections.js';
 import { hasEnded } from '../shell/protocol.js';
 import { firstLine } from '../text/format.js';
@@ -44,7 +44,8 @@ export function outlineOf(cells, sections, showsCells) {
     for (const cell of cells) {
         const isHidden = hiding(sections, cell.key).length > 0;
         if (isText(cell)) {
-            for (const [index, { level, text }] of headingsIn(textOf(cell)).entries()) {
+            const headings = kindOf(cell) === 'markdown' ? headingsIn(textOf(cell)) : [];
+            for (const [index, { level, text }] of headings.entries()) {
                 around = around.filter((one) => one.level < level);
                 if (!isHidden)
                     entries.push({

@@ -217,7 +217,7 @@ export type DraftInput = {
     imported_cell?: number | null;
     stale_run?: ExecId | null;
 };
-export type DraftKind = 'code' | 'markdown';
+export type DraftKind = 'code' | 'markdown' | 'raw';
 export type Ended = {
     exec_id: ExecId;
     status: RunStatus;

@@ -1,14 +1,17 @@
 //! The files in the directory in which cells run: lists, downloads, uploads, renames and deletes
-//! them. Only the owner may. A user with a `run` link has the same files, but through cells.
+//! them. The owner may, and so may guests who run cells, because their cells can do the same. Where
+//! a sandbox keeps cells from writing, guests only read. A `view` link shows no files.
 
 use super::state_files::{PIECE_BYTES, file_name};
-use crate::directory::{Deleted, Directory, Entry, FilePath, NewFile};
+use crate::directory::{Deleted, Directory, Entry, EntryKind, FilePath, NOTEBOOK_SUFFIX, NewFile};
 use crate::http::app_state::AppState;
+use crate::http::auth::Access;
 use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::limits;
-use crate::http::request::{Json, NoBody, PathParams, each_chunk, query_value};
+use crate::http::request::{Caller, Json, NoBody, PathParams, each_chunk, query_value};
 use crate::pictures::media_type;
-use crate::problem::Problem;
+use crate::problem::{Kind, Problem};
+use crate::session::Scope;
 use actix_web::body::SizedStream;
 use actix_web::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use actix_web::web::{Bytes, BytesMut};
@@ -58,10 +61,11 @@ pub(crate) struct DeletedFiles {
     deleted: Vec<Deleted>,
 }
 
-/// Lists the directory in which cells run.
+/// Lists the directory in which cells run. A guest's list has no notebooks that the link does not
+/// open.
 #[utoipa::path(get, path = "/api/folders", tag = "files", responses((status = 200, body = Folder)))]
-pub(crate) async fn root(app: web::Data<AppState>) -> HttpResult {
-    list_folder(&app, FilePath::root()).await
+pub(crate) async fn root(app: web::Data<AppState>, caller: Caller) -> HttpResult {
+    list_folder(&app, caller.access()?, FilePath::root()).await
 }
 
 /// Lists a folder below the directory in which cells run. Hidden files are not listed.
@@ -73,14 +77,39 @@ pub(crate) async fn root(app: web::Data<AppState>) -> HttpResult {
         (status = 404, description = "No such folder", body = ErrorBody),
     )
 )]
-pub(crate) async fn folder(app: web::Data<AppState>, path: PathParams) -> HttpResult {
-    list_folder(&app, FilePath::parse(path.get(0))?).await
+pub(crate) async fn folder(app: web::Data<AppState>, caller: Caller, path: PathParams) -> HttpResult {
+    list_folder(&app, caller.access()?, FilePath::parse(path.get(0))?).await
 }
 
-async fn list_folder(app: &web::Data<AppState>, path: FilePath) -> HttpResult {
-    let listing = on_disk(app, move |directory| directory.list(&path)).await?;
+async fn list_folder(app: &web::Data<AppState>, access: &Access, path: FilePath) -> HttpResult {
+    let is_root = path.components().is_empty();
+    let mut listing = on_disk(app, move |directory| directory.list(&path)).await?;
+    if access.scope < Scope::Owner {
+        // A server opens only the notebooks of the directory itself.
+        let opens = |name: &str| name.strip_suffix(NOTEBOOK_SUFFIX).is_some_and(|name| access.opens(name));
+        listing.entries.retain(|one| one.kind != EntryKind::Notebook || is_root && opens(&one.name));
+    }
     let directory = app.directory.root().display().to_string();
     Ok(HttpResponse::Ok().json(Folder { directory, entries: listing.entries, more: listing.more }))
+}
+
+/// Checks that a caller may change files. The sandbox restricts cells and not this server, so a
+/// guest may only if cells may.
+async fn check_may_write(app: &AppState, caller: &Caller) -> Result<(), Problem> {
+    let limits = app.sandbox.as_ref().and_then(|rules| rules.write.clone());
+    let Some(dirs) = limits.filter(|_| caller.access.as_ref().is_none_or(|own| own.scope < Scope::Owner))
+    else {
+        return Ok(());
+    };
+    on_disk(app, move |directory| {
+        let root = directory.root().canonicalize().unwrap_or_default();
+        if dirs.iter().any(|dir| root.starts_with(dir)) {
+            return Ok(());
+        }
+        let why = "the server was started with `--write`, and cells may not write in this directory";
+        Err(Problem::new(Kind::Forbidden, "change the files", why, "ask the owner"))
+    })
+    .await
 }
 
 /// Makes a folder.
@@ -94,7 +123,13 @@ async fn list_folder(app: &web::Data<AppState>, path: FilePath) -> HttpResult {
         (status = 507, description = "The disk is full", body = ErrorBody),
     )
 )]
-pub(crate) async fn make_folder(app: web::Data<AppState>, path: PathParams, _: NoBody) -> HttpResult {
+pub(crate) async fn make_folder(
+    app: web::Data<AppState>,
+    caller: Caller,
+    path: PathParams,
+    _: NoBody,
+) -> HttpResult {
+    check_may_write(&app, &caller).await?;
     let path = new_path(path.get(0))?;
     let located = Located { path: path.to_string() };
     on_disk(&app, move |directory| directory.make_folder(&path)).await?;
@@ -175,8 +210,10 @@ pub(crate) async fn upload(
     request: HttpRequest,
     body: web::Payload,
     app: web::Data<AppState>,
+    caller: Caller,
     path: PathParams,
 ) -> HttpResult {
+    check_may_write(&app, &caller).await?;
     let path = new_path(path.get(0))?;
     let replaces = query_value(&request, "replace").is_some_and(|value| value == "true");
     let _permit = app.file_permit()?;
@@ -226,9 +263,11 @@ async fn receive(
 )]
 pub(crate) async fn rename(
     app: web::Data<AppState>,
+    caller: Caller,
     path: PathParams,
     Json(body): Json<NewPath>,
 ) -> HttpResult {
+    check_may_write(&app, &caller).await?;
     let (from, to) = (FilePath::parse(path.get(0))?, new_path(&body.to)?);
     on_disk(&app, move |directory| directory.rename(&from, &to)).await?;
     Ok(HttpResponse::Ok().json(Located { path: body.to }))
@@ -244,7 +283,13 @@ pub(crate) async fn rename(
         (status = 409, description = "The file is on another disk than the trash", body = ErrorBody),
     )
 )]
-pub(crate) async fn remove(app: web::Data<AppState>, path: PathParams, _: NoBody) -> HttpResult {
+pub(crate) async fn remove(
+    app: web::Data<AppState>,
+    caller: Caller,
+    path: PathParams,
+    _: NoBody,
+) -> HttpResult {
+    check_may_write(&app, &caller).await?;
     let path = FilePath::parse(path.get(0))?;
     let id = on_disk(&app, move |directory| directory.discard(&path)).await?;
     Ok(HttpResponse::Ok().json(Discarded { id }))
@@ -265,7 +310,13 @@ pub(crate) async fn deleted(app: web::Data<AppState>) -> HttpResult {
         (status = 404, description = "No such deleted file", body = ErrorBody),
     )
 )]
-pub(crate) async fn restore(app: web::Data<AppState>, path: PathParams, _: NoBody) -> HttpResult {
+pub(crate) async fn restore(
+    app: web::Data<AppState>,
+    caller: Caller,
+    path: PathParams,
+    _: NoBody,
+) -> HttpResult {
+    check_may_write(&app, &caller).await?;
     let id = path.get(0).to_owned();
     let path = on_disk(&app, move |directory| directory.restore(&id)).await?;
     Ok(HttpResponse::Ok().json(Located { path }))

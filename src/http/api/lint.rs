@@ -1,9 +1,10 @@
-//! Lints the cells of a notebook and formats them, with the user's ruff.
+//! Lints the cells of a notebook and formats them, with the user's ruff, or one that
+//! Ratoon installs on request.
 
-use crate::http::app_state::AppState;
+use crate::http::app_state::{AppState, detached};
 use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::limits;
-use crate::http::request::{Json, PathParams};
+use crate::http::request::{Json, NoBody, PathParams};
 use crate::problem::{Kind, Problem};
 use crate::session::{LintProblem, Ruff};
 use actix_web::{HttpResponse, web};
@@ -49,6 +50,13 @@ impl From<LintProblem> for FoundProblem {
     fn from(LintProblem { cell, from, to, code, message }: LintProblem) -> Self {
         Self { cell, from, to, code, message }
     }
+}
+
+/// The answer to `POST /api/ruff`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct InstalledRuff {
+    /// The path of ruff.
+    ruff: String,
 }
 
 /// The answer to `POST /api/notebooks/{name}/format`.
@@ -117,7 +125,7 @@ pub(crate) async fn format(
     let name = path.get(0).to_owned();
     let Some(ruff) = ruff(&app, &name).await? else {
         let why = "ruff is neither beside the notebook's Python nor on $PATH";
-        let how = "run `%pip install ruff` in a cell, or install it with `uv tool install ruff`";
+        let how = "run `%pip install ruff` in a cell, or let the owner install it for Ratoon alone";
         return Err(Problem::new(Kind::NotFound, "format code", why, how));
     };
     let _lock = app.ruff.lock().await;
@@ -127,6 +135,25 @@ pub(crate) async fn format(
         Err(failure) => FormattedCell { code: None, failure: Some(failure) },
     });
     Ok(HttpResponse::Ok().json(FormattedCells { cells: cells.collect() }))
+}
+
+/// Installs ruff into Ratoon's own directory: a pinned version with known hashes, by the pip or uv
+/// of the server's Python. Changes no environment.
+#[utoipa::path(
+    post, path = "/api/ruff", tag = "server",
+    responses(
+        (status = 200, description = "Ruff is installed", body = InstalledRuff),
+        (status = 503, description = "It cannot be installed, for example without a network", body = ErrorBody),
+    )
+)]
+pub(crate) async fn install(app: web::Data<AppState>, _: NoBody) -> HttpResult {
+    let installed = detached(async move {
+        // One at a time, because an installation may take a thread for a minute.
+        let _lock = app.python_setup.lock().await;
+        let pythons = app.sessions.pythons().clone();
+        app.threads.run(move || pythons.install_ruff()).await?
+    });
+    Ok(HttpResponse::Ok().json(InstalledRuff { ruff: installed.await?.display().to_string() }))
 }
 
 /// Ruff for a notebook.

@@ -4,10 +4,13 @@
 //! come first. If Ratoon's package is installed in the environment, so are its dependencies, and
 //! there is nothing to install.
 //!
-//! The pins are `pins/py*.txt`; `scripts/lock-support` writes them.
+//! `ruff` installs ruff, but only when the owner asks for it.
+//!
+//! The pins are `pins/*.txt`; `scripts/lock-support` writes them.
 
 mod environment;
 mod install;
+pub mod ruff;
 
 use crate::kernel::helper;
 use crate::kernel::interpreter::{Interpreter, Places, question};
@@ -172,9 +175,12 @@ fn by_hand_command(
 /// The name of the support directory. It depends on everything that decides the content, so an
 /// existing directory has the right content.
 fn directory_name((major, minor): (u8, u8), pins: &str) -> String {
+    format!("py{major}{minor}-{}-{}", std::env::consts::ARCH, short_hash(pins))
+}
+
+fn short_hash(pins: &str) -> String {
     let hash = Sha256::digest(pins.as_bytes());
-    let short: String = hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-    format!("py{major}{minor}-{}-{short}", std::env::consts::ARCH)
+    hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn announcement(pins: &str, support: &Path) -> String {
@@ -189,7 +195,7 @@ fn lock(parent: &Path, progress: &mut dyn FnMut(&str)) -> io::Result<File> {
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
-            progress("Waiting for another Ratoon that is installing IPython");
+            progress("Waiting for another Ratoon that is installing packages");
             file.lock()?;
         }
         Err(TryLockError::Error(e)) => return Err(e),

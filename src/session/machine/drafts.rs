@@ -248,21 +248,22 @@ pub(super) fn move_drafts(
 }
 
 /// Copies the texts around a draft to the state of a variant: the Markdown drafts directly before
-/// it as prose, the later drafts as drafts.
+/// it as prose, the raw cells and texts above those and the later drafts as drafts.
 fn copy_drafts(core: &mut Core, drafts: &[Draft], draft: &Draft, parent: &StateId, state: &StateId) {
     let Some(at) = drafts.iter().position(|d| d.id == draft.id) else { return };
     if draft.on != *parent {
         return;
     }
-    let is_text = |d: &&Draft| d.kind == DraftKind::Markdown;
-    let mut prose: Vec<String> =
-        drafts[..at].iter().rev().take_while(is_text).map(|d| d.source.clone()).collect();
-    prose.reverse();
+    let texts = drafts[..at].iter().rev().take_while(|d| d.kind != DraftKind::Code).count();
+    let prose = drafts[..at].iter().rev().take_while(|d| d.kind == DraftKind::Markdown).count();
+    let above = drafts[at - texts..at - prose].iter().map(NewDraft::like).collect();
+    let prose: Vec<String> = drafts[at - prose..at].iter().map(|d| d.source.clone()).collect();
     let is_meant = |d: &&Draft| !(is_blank(d) || runs_on(core, d, parent));
     let later = drafts[at + 1..].iter().filter(is_meant).map(NewDraft::like).collect();
     if !prose.is_empty() {
         core.change_state(state, |s| s.prose = prose);
     }
+    add_drafts(core, parent, Some(state), above);
     add_drafts(core, state, None, later);
 }
 

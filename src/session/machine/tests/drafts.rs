@@ -677,6 +677,63 @@ fn a_draft_that_runs_beside_another_one_stays_at_its_state() {
 }
 
 #[test]
+fn a_raw_cell_stays_a_draft_above_the_cell_and_above_its_variants() {
+    expect![[r#"
+        open
+            plant p1
+        draft words initial md
+            drafts on initial: [words]
+            answer 2: done
+        draft raw initial raw after words
+            drafts on initial: [raw after words]
+            answer 3: done
+        draft note initial md after raw
+            drafts on initial: [note after raw]
+            answer 4: done
+        draft cell initial code after note
+            drafts on initial: [cell after note]
+            answer 5: done
+        run early draft cell
+            p1 forks p2, head
+            p2 runs early
+        run late draft cell
+            p1 forks p3, head
+            p3 runs late
+        p2 began
+            early began
+        p2 ok
+            s1 is in Freezing
+            drafts on initial: [s2 after cell above s1, s3 after s2 above s1]
+            answer 6: early Ok s1
+            p2 forks p4, frozen
+        p3 began
+            late began
+        p3 ok
+            s4 is in Freezing
+            drafts on initial: [words above s4, raw after words above s4]
+            drafts on initial: [no cell, no note]
+            answer 7: late Ok s4
+            p3 forks p5, frozen
+        initial Freezing
+        ├─ s1 (early) Freezing below [s2 s3]
+        └─ s4 (late) Freezing below [words raw]
+    "#]]
+    .assert_eq(&play(
+        "open
+         draft words initial md
+         draft raw initial raw after words
+         draft note initial md after raw
+         draft cell initial code after note
+         run early draft cell
+         run late draft cell
+         p2 began
+         p2 ok
+         p3 began
+         p3 ok",
+    ));
+}
+
+#[test]
 fn variants_of_a_draft_are_versions_with_its_prose_and_copies_of_the_later_drafts() {
     let script = "
         open

@@ -179,7 +179,11 @@ fn parse_draft(words: &[&str]) -> Command {
              [with RUN] [instead STATE]"
         )
     };
-    let kind = if *kind == "md" { DraftKind::Markdown } else { DraftKind::Code };
+    let kind = match *kind {
+        "md" => DraftKind::Markdown,
+        "raw" => DraftKind::Raw,
+        _ => DraftKind::Code,
+    };
     let following = |word: &str| rest.iter().position(|w| *w == word).map(|at| rest[at + 1]);
     let source = following("text").map_or(format!("text of {id}"), str::to_owned);
     let before = following("above").map(state);
