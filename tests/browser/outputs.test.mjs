@@ -395,7 +395,7 @@ test('the grid of a data frame sorts, filters, scrolls, copies and downloads all
         `import pandas as pd, polars as pl\ndf = ${frame}\nfew = pl.DataFrame({"x": [3, None, 1]})\ndf`,
     );
     await ran(1);
-    await page.getByRole('button', { name: 'Open as grid' }).click();
+    await page.getByRole('button', { name: 'Open large' }).click();
     const grid = page.getByRole('grid', { name: 'df' });
     const active = () =>
         grid.evaluate(
@@ -445,9 +445,14 @@ test('the grid of a data frame sorts, filters, scrolls, copies and downloads all
     await page.getByRole('button', { name: 'Download CSV' }).click();
     const file = await coming;
     assert.equal(file.suggestedFilename(), 'df.csv');
-    assert.match(await readFile(await file.path(), 'utf8'), /^n,kind\n9,"b ""c"""\n8,ä\n.*\n0,ä\n$/s);
+    assert.match(await readFile(await file.path(), 'utf8'), /^,n,kind\n9,9,"b ""c"""\n8,8,ä\n.*\n0,0,ä\n$/s);
     await page.getByRole('button', { name: 'Remove the filter n ≤ 9' }).click();
     await becomes(() => status.textContent(), '1,000,000 rows, 2 columns');
+    await page.getByRole('button', { name: 'Copy as CSV' }).click();
+    await page.getByText('Copied the first 100,000 of 1,000,000 rows as CSV.').waitFor();
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    assert.match(copied, /^,n,kind\n999999,999999,"b ""c"""\n(.*\n)*900000,900000,ä\n$/);
+    assert.equal(copied.split('\n').length, 100_002);
     await page.keyboard.press('Escape');
     await grid.waitFor({ state: 'detached' });
 
@@ -468,6 +473,79 @@ test('the grid of a data frame sorts, filters, scrolls, copies and downloads all
     await page.keyboard.press('Enter');
     await page.getByText('is no DataFrame or Series of pandas or polars, but a tuple').waitFor();
     await page.keyboard.press('Escape');
+});
+
+test('the grid works in place of the static table, and moves nothing when rows arrive', {
+    skip: lacks('pandas'),
+}, async () => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const frame = 'pd.DataFrame({"n": range(10_000), "t": ["ä", "x\\ry", "a,b"] + ["z"] * 9_997})';
+    await run(`import pandas as pd\ndf = ${frame}\ndf`);
+    await ran(1);
+    await run('1 + 1');
+    await ran(2);
+    const grid = page.getByRole('grid', { name: 'df' });
+    const firstRow = () => texts('.grid-place .grid-row:first-child .grid-cell');
+    /** The distances between the grid and the cell below, in all frames. */
+    await page.evaluate(() => {
+        const seen = (window.distances = new Set());
+        const look = () => {
+            const place = document.querySelector('.grid-place');
+            const below = document.querySelectorAll('.cell')[1];
+            if (place) seen.add(below.getBoundingClientRect().top - place.getBoundingClientRect().top);
+            requestAnimationFrame(look);
+        };
+        look();
+    });
+    await page.getByRole('button', { name: 'Show as grid' }).click();
+    await becomes(firstRow, ['0', '0', 'ä']);
+    assert.equal(await page.locator('.output .frame').count(), 0, 'the static table is replaced');
+    await becomes(() => grid.evaluate((one) => document.activeElement === one), true);
+    for (const key of ['Control+End', 'Control+Home', 'ArrowUp', 'ArrowRight', 'Enter', 'Enter'])
+        await page.keyboard.press(key);
+    await becomes(firstRow, ['9999', '9999', 'z']);
+    await page.keyboard.press('f');
+    await page.getByLabel('Condition', { exact: true }).selectOption('is at most');
+    await page.getByLabel('Value', { exact: true }).fill('2');
+    await page.keyboard.press('Enter');
+    await becomes(firstRow, ['2', '2', 'a,b']);
+    assert.equal(await page.evaluate(() => window.distances.size), 1, 'the cell below did not move');
+    await picture('grid-in-place');
+
+    await page.getByRole('button', { name: 'Copy as CSV' }).click();
+    await page.getByText('Copied 3 rows as CSV.').waitFor();
+    assert.equal(
+        await page.evaluate(() => navigator.clipboard.readText()),
+        ',n,t\n2,2,"a,b"\n1,1,"x\ry"\n0,0,ä\n',
+    );
+
+    // The large grid has the same rows, and its order comes back.
+    await page.getByRole('button', { name: 'Open large' }).click();
+    const large = page.locator('dialog');
+    const firstOfLarge = () => texts('dialog .grid-row:first-child .grid-cell');
+    await becomes(firstOfLarge, ['2', '2', 'a,b']);
+    await large.getByRole('button', { name: 'Remove the filter n ≤ 2' }).click();
+    await becomes(firstOfLarge, ['9999', '9999', 'z']);
+    await page.keyboard.press('Escape');
+    await large.waitFor({ state: 'detached' });
+    await becomes(firstRow, ['9999', '9999', 'z']);
+
+    // The grid and its order stay when the cell is painted again, and after a reload.
+    await grid.focus();
+    await page.keyboard.press('Escape');
+    const cell = page.locator('.cell').first();
+    await becomes(() => cell.evaluate((one) => document.activeElement === one), true);
+    await page.keyboard.press('o');
+    await grid.waitFor({ state: 'detached' });
+    await page.keyboard.press('o');
+    await becomes(firstRow, ['9999', '9999', 'z']);
+    await page.reload();
+    await becomes(firstRow, ['9999', '9999', 'z']);
+    assert.equal(await grid.evaluate((one) => document.activeElement === one), false, 'it takes no focus');
+
+    await page.getByRole('button', { name: 'Show as table' }).click();
+    await page.locator('.output .frame').waitFor();
+    assert.equal(await grid.count(), 0);
 });
 
 test('outputs can be collapsed into one line, and stay collapsed after a reload', nightly(real), async () => {

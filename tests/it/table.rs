@@ -46,6 +46,26 @@ fn rows_come_from_the_state_itself_and_leave_no_trace() {
 }
 
 #[test]
+fn csv_is_quoted_as_rfc_4180_says() {
+    let Some(server) = TestServer::with_science() else { return };
+    let code = r#"import pandas as pd
+texts = ["x\ry", "x\ny", 'say "ü"', "", None]
+df = pd.DataFrame({"a,b": texts, "n": [0.1, 1e300, 1/3, -0.0, 1]})"#;
+    let state = server.run("initial", code).state().to_owned();
+    until("the state is in memory", || state_of(&server, &state)["living"] == "memory");
+    let view = json!({"expression": "df", "limit": 9, "form": "csv", "columns": [0, 1, 2]});
+    let rows = [
+        ",\"a,b\",n",
+        "0,\"x\ry\",0.1",
+        "1,\"x\ny\",1e+300",
+        "2,\"say \"\"ü\"\"\",0.3333333333333333",
+        "3,,-0.0",
+        "4,,1.0",
+    ];
+    assert_eq!(table(&server, &state, view)["text"], rows.map(|row| format!("{row}\n")).concat());
+}
+
+#[test]
 fn what_is_no_table_is_refused_with_its_reason() {
     let server = TestServer::start();
     let state = server.run("initial", "x = [1]").state().to_owned();

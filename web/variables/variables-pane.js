@@ -6,11 +6,12 @@ import { bytes } from '../text/format.js';
 import { shortly } from '../text/number.js';
 import { changedBy, filtered, sorted, withoutModules } from './variables.js';
 import { Component, html } from '../vendor/preact.js';
+import { isTable } from './value-kind.js';
 import { VARIABLES_WORDS as SAY } from './variables-words.js';
 import { copyText } from '../ui/copy.js';
 import { DownIcon, OnIcon } from '../ui/icons.js';
 import { PaneEdge } from '../ui/pane-edge.js';
-import { isTable, openGrid } from '../table/table-commands.js';
+import { openGrid } from '../table/table-commands.js';
 import { OPEN_WORDS } from '../table/open-words.js';
 
 /** @typedef {import('../shell/protocol.js').Variable} Variable */

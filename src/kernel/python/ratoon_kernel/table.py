@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import csv
 import decimal
-import io
 import json
 import math
 import numbers
@@ -133,13 +132,23 @@ def _rows(columns: list[_Column], rows: Sequence[int], is_exact: bool) -> list[l
 
 
 def _delimited(rows: list[list[str | None]], separator: str, named: list[_Column]) -> str:
-    """Rows as CSV or TSV, below the names of the columns."""
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=separator, lineterminator="\n")
+    """Rows as CSV (RFC 4180) or TSV, below the names of the columns."""
+    lines = _Lines()
+    writer = csv.writer(lines, delimiter=separator, lineterminator="\r\n")
     if named:
         writer.writerow([one.name for one in named])
     writer.writerows([["" if one is None else one for one in row] for row in rows])
-    return text.getvalue()
+    return "".join(lines.texts)
+
+
+class _Lines:
+    """Receives lines of `csv.writer`, which quotes the characters of its line ends only."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def write(self, line: str) -> None:
+        self.texts.append(line.removesuffix("\r\n") + "\n")
 
 
 # -- tables ----------------------------------------------------------------------------------------
