@@ -95,6 +95,32 @@ for (const [i, [name, modules, code, painted]] of PLOTS.entries()) {
     });
 }
 
+test('a wide table scrolls in its own box, whose edge shows where more is hidden', real, async () => {
+    const head = '<th>a long name of a column</th>'.repeat(40);
+    await run(`${IN}display(HTML('<table class="dataframe"><tr>${head}</tr></table>'))`);
+    await ran(1);
+    const content = inFrame().locator('#content');
+    const edges = () =>
+        inFrame()
+            .locator('html')
+            .evaluate(({ dataset }) => Object.keys(dataset).sort());
+    const scrollTo = (/** @type {number} */ left) =>
+        content.evaluate((one, to) => void one.scrollTo({ left: to }), left);
+    await becomes(edges, ['after', 'theme']);
+    await scrollTo(200);
+    await becomes(edges, ['after', 'before', 'theme']);
+    await picture('wide-table');
+    await scrollTo(100_000);
+    await becomes(edges, ['before', 'theme']);
+    const width = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+    assert.ok(width[0] <= width[1], 'the page does not scroll sideways');
+    await run(`${IN}display(HTML('<table class="dataframe"><tr><th>a</th></tr></table>'))`);
+    await ran(2);
+    const second = inFrame(1).locator('html');
+    await second.locator('th').waitFor();
+    assert.deepEqual(await second.evaluate(({ dataset }) => Object.keys(dataset)), ['theme']);
+});
+
 test('a table of the Styler has padding, and its own rules come first', nightly(real), async () => {
     await run(
         `${IN}display(HTML('<style>#T_a td {padding: 1px 2px}</style><table id="T_a"><tr><th>h<td>1</table>'))`,
