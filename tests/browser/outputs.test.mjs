@@ -491,13 +491,23 @@ test('the grid of a data frame sorts, filters, scrolls, copies and downloads all
     await becomes(() => texts('.grid-cell'), ['1', '3', 'missing']);
     await page.getByRole('button', { name: 'Close' }).click();
 
+    // An array with three axes: the pane asks for the position on the first one.
+    await run('import numpy as np\ncube = np.arange(24).reshape(2, 3, 4)');
+    await ran(2);
+    await page.getByRole('button', { name: 'cube', exact: true }).click();
+    await page.getByLabel('Position on axis 0').fill('1');
+    await page.locator('.whole').getByRole('button', { name: 'Open as grid' }).last().click();
+    await page.getByRole('grid', { name: 'cube[1]' }).waitFor();
+    await becomes(async () => (await texts('.grid-cell')).slice(-5), ['2', '20', '21', '22', '23']);
+    await page.getByRole('button', { name: 'Close' }).click();
+
     // Any expression, from the palette.
     await page.locator('.cell[data-fresh]').focus();
     await page.keyboard.press('F1');
     await page.locator('#commands li', { hasText: 'Open a DataFrame as a grid…' }).click();
     await page.getByRole('textbox', { name: 'Open as grid' }).fill('few.shape');
     await page.keyboard.press('Enter');
-    await page.getByText('is no DataFrame or Series of pandas or polars, but a tuple').waitFor();
+    await page.getByText('is no DataFrame, Series or array, but a tuple').waitFor();
     await page.keyboard.press('Escape');
 });
 

@@ -66,6 +66,36 @@ df = pd.DataFrame({"a,b": texts, "n": [0.1, 1e300, 1/3, -0.0, 1]})"#;
 }
 
 #[test]
+fn arrays_are_tables_whose_rows_have_numbers() {
+    let Some(server) = TestServer::with_science() else { return };
+    let code = "import numpy as np\n\
+        one = np.array([3.0, np.nan, 1.0])\n\
+        cube = np.arange(24).reshape(2, 3, 4)\n\
+        days = np.array(['2024-01-03', 'NaT', '2024-01-01'], dtype='datetime64[ns]')\n\
+        pairs = np.array([(1, 'a'), (2, 'b')], dtype=[('n', 'i4'), ('t', 'U1')])\n\
+        masked = np.ma.array([5, 6, 7], mask=[0, 1, 0])";
+    let state = server.run("initial", code).state().to_owned();
+    until("the state is in memory", || state_of(&server, &state)["living"] == "memory");
+    let rows = |expression: &str, sort: Value| {
+        let view = json!({"expression": expression, "limit": 9, "sort": sort, "summaries": true});
+        table(&server, &state, view)["rows"].clone()
+    };
+    let down = json!({"column": 1, "descending": true});
+    assert_eq!(rows("one", down.clone()), json!([["0", "3.0"], ["2", "1.0"], ["1", null]]));
+    let second =
+        json!([["0", "12", "13", "14", "15"], ["1", "16", "17", "18", "19"], ["2", "20", "21", "22", "23"]]);
+    assert_eq!(rows("cube[1]", Value::Null), second);
+    assert_eq!(rows("days", down.clone()), json!([["0", "2024-01-03"], ["2", "2024-01-01"], ["1", null]]));
+    assert_eq!(rows("pairs", down.clone()), json!([["1", "2", "b"], ["0", "1", "a"]]));
+    assert_eq!(rows("masked", down), json!([["2", "7"], ["0", "5"], ["1", null]]));
+    let above = json!({"expression": "days", "limit": 9,
+        "filters": [{"column": 1, "is": "greater", "value": "2024-01-02"}]});
+    assert_eq!(table(&server, &state, above)["rows"], json!([["0", "2024-01-03"]]));
+    let (status, answer) = ask(&server, &state, json!({"expression": "cube", "limit": 1}));
+    assert_eq!((status, &answer["why"]), (400, &json!("`cube` is an array of 3 dimensions")));
+}
+
+#[test]
 fn what_is_no_table_is_refused_with_its_reason() {
     let server = TestServer::start();
     let state = server.run("initial", "x = [1]").state().to_owned();
@@ -74,7 +104,7 @@ fn what_is_no_table_is_refused_with_its_reason() {
         let (status, answer) = ask(&server, &state, view);
         (status, answer["why"].as_str().unwrap_or_default().to_owned())
     };
-    let no_table = "`x` is no DataFrame or Series of pandas or polars, but a list";
+    let no_table = "`x` is no DataFrame, Series or array, but a list";
     assert_eq!(refused(json!({"expression": "x", "limit": 1})), (400, no_table.into()));
     let (status, why) = refused(json!({"expression": "Out[7]", "limit": 1}));
     assert!(status == 400 && why.contains("does not exist in this state"), "{why}");

@@ -287,7 +287,7 @@ box = Box(); box.frames = {'a': [df, df.age]}; Out = {3: df.style}"""
     assert "does not exist in this state (NameError: " in refused(expression="gone")["why"]
     assert "KeyError: 7" in refused(expression="Out[7]")["why"]
     assert (
-        "no DataFrame or Series of pandas or polars, but a dict" in refused(expression="Out")["why"]
+        "no DataFrame, Series or array, but a dict" in refused(expression="Out")["why"]
     )
 
 

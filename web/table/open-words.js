@@ -9,5 +9,5 @@ export const OPEN_WORDS = Object.freeze({
     asTable: 'Show as table',
     large: 'Open large',
     command: 'Open a DataFrame as a grid…',
-    commandWords: 'table dataframe series rows sort filter csv data viewer',
+    commandWords: 'array table dataframe series rows sort filter csv data viewer',
 });

@@ -1,8 +1,22 @@
 // @ts-check
 // How the value of a variable can be shown. Pure.
 
+/** @typedef {import('../shell/protocol.js').Variable} Variable */
+
+const ARRAYS = new Set(['ndarray', 'memmap', 'recarray', 'matrix', 'MaskedArray']);
+
+/** The length of each axis of an array. @param {Variable} variable @returns {number[]} */
+const axesOf = ({ type, size }) => (ARRAYS.has(type) && size ? size.split('×').map(Number) : []);
+
 /**
- * Whether a variable is a data frame or a series.
- * @param {import('../shell/protocol.js').Variable} variable
+ * Whether a variable can be shown as a grid: a data frame, a series or an array.
+ * @param {Variable} variable
  */
-export const isTable = ({ type, summary }) => summary?.kind === 'frame' || type === 'Series';
+export const isTable = (variable) =>
+    variable.summary?.kind === 'frame' || variable.type === 'Series' || axesOf(variable).length > 0;
+
+/**
+ * The lengths of the first axes of an array: all but the two that a grid shows.
+ * @param {Variable} variable
+ */
+export const firstAxes = (variable) => axesOf(variable).slice(0, -2);

@@ -7,12 +7,11 @@ import { shortly } from '../text/number.js';
 import { changedBy, filtered, sorted, withoutModules } from './variables.js';
 import { Component, html } from '../vendor/preact.js';
 import { isTable } from './value-kind.js';
+import { OpenAsGrid } from './open-value.js';
 import { VARIABLES_WORDS as SAY } from './variables-words.js';
 import { copyText } from '../ui/copy.js';
 import { DownIcon, OnIcon } from '../ui/icons.js';
 import { PaneEdge } from '../ui/pane-edge.js';
-import { openGrid } from '../table/table-commands.js';
-import { OPEN_WORDS } from '../table/open-words.js';
 
 /** @typedef {import('../shell/protocol.js').Variable} Variable */
 /** @typedef {import('../shell/protocol.js').State} State */
@@ -244,12 +243,8 @@ function Whole({ page, variable, cell }) {
             ${
                 page.mayRun &&
                 isTable(variable) &&
-                html`<button class="text-button" title=${OPEN_WORDS.openHint} onClick=${() =>
-                    void openGrid(page, {
-                        state: page.variables.shown?.state ?? page.here,
-                        expression: name,
-                        title: name,
-                    })}>${OPEN_WORDS.open}</button>`
+                html`<${OpenAsGrid} key=${size} page=${page} variable=${variable}
+                    state=${page.variables.shown?.state ?? page.here} />`
             }
             <button class="text-button"
                 onClick=${() => copyText(page, name, { said: SAY.nameCopied(name), title: SAY.copyByHand })}>

@@ -37,6 +37,7 @@ export const VARIABLES_WORDS = Object.freeze({
     goToCell: (/** @type {number} */ n) => `Go to cell ${n}`,
     goToCellOf: (/** @type {string} */ name, /** @type {number} */ n) =>
         `Go to cell ${n}, which last changed ${name}`,
+    axis: (/** @type {number} */ n) => `Position on axis ${n}`,
     copyName: 'Copy name',
     nameCopied: (/** @type {string} */ name) => `Copied “${name}”.`,
     copyByHand: 'Copy this name',
