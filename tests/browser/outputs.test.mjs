@@ -584,6 +584,49 @@ test('the grid works in place of the static table, and moves nothing when rows a
     assert.equal(await grid.count(), 0);
 });
 
+test('a click on a variable shows its entries as a tree, or its picture', {
+    skip: lacks('PIL', 'matplotlib'),
+}, async () => {
+    await run(`from PIL import Image
+import matplotlib
+matplotlib.use('agg')
+from matplotlib.figure import Figure
+config = {'model': {'layers': [64, 32]}, 'ids': list(range(250)), 'on': True}
+image = Image.new('RGB', (40, 30), 'red')
+plot = Figure(figsize=(2, 1))
+plot.subplots().plot([1, 3, 2])
+plot = plot`);
+    await ran(1);
+    await page.getByRole('button', { name: 'Variables' }).click();
+    await page.getByRole('button', { name: 'config', exact: true }).click();
+    const tree = page.getByRole('tree', { name: 'Entries of config' });
+    await tree.getByRole('treeitem', { name: "'model', dict, 1 entry" }).click();
+    await tree.getByRole('treeitem', { name: "'layers', list, 2 entries" }).click();
+    await becomes(() => tree.locator('.leaf').allTextContents(), ['064', '132', "'on'True"]);
+    // By keyboard, and in parts of 100 entries.
+    await tree.getByRole('treeitem', { name: "'ids', list, 250 entries" }).focus();
+    await page.keyboard.press('ArrowRight');
+    await tree.getByRole('treeitem', { name: 'Show 100 more of 150' }).click();
+    await tree.getByRole('treeitem', { name: 'Show 50 more' }).click();
+    await becomes(() => tree.locator('.leaf').count(), 253);
+    await page.keyboard.press('ArrowLeft');
+    await page.getByRole('button', { name: 'config', exact: true }).click();
+
+    const widthOf = (/** @type {string} */ name) =>
+        page.getByAltText(`Picture of ${name}`).evaluate((/** @type {any} */ one) => one.naturalWidth);
+    await page.getByRole('button', { name: 'image', exact: true }).click();
+    await becomes(() => widthOf('image'), 40);
+    await page.getByRole('button', { name: 'plot', exact: true }).click();
+    await becomes(() => widthOf('plot'), 160);
+    await picture('variables');
+
+    // In a window of 1024 px, the columns show the whole type and shape.
+    await page.setViewportSize({ width: 1024, height: 700 });
+    const row = page.locator('.variables-pane tr', { hasText: 'image' }).first();
+    await becomes(() => row.locator('.type').isVisible(), true);
+    assert.equal(await row.locator('.type').evaluate((one) => one.scrollWidth <= one.clientWidth), true);
+});
+
 test('outputs can be collapsed into one line, and stay collapsed after a reload', nightly(real), async () => {
     await run('for i in range(30): print(i)');
     await ran(1);

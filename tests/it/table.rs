@@ -1,4 +1,4 @@
-//! Tests of reading rows of a data frame from a state.
+//! Tests of reading rows of a data frame and parts of variables from a state.
 
 use crate::request::Request;
 use crate::restarts::{command, state_of};
@@ -93,6 +93,42 @@ fn arrays_are_tables_whose_rows_have_numbers() {
     assert_eq!(table(&server, &state, above)["rows"], json!([["0", "2024-01-03"]]));
     let (status, answer) = ask(&server, &state, json!({"expression": "cube", "limit": 1}));
     assert_eq!((status, &answer["why"]), (400, &json!("`cube` is an array of 3 dimensions")));
+}
+
+fn part(server: &TestServer, state: &str, view: Value) -> Value {
+    let question = json!({"do": "value_part", "state": state, "view": view});
+    let answer = server.owner(Request::post("/api/notebooks/main/commands", &question.to_string()));
+    assert_eq!(answer.status, 200, "{}", answer.json());
+    answer.json()["part"].clone()
+}
+
+#[test]
+fn entries_of_a_variable_are_read_level_by_level_and_change_nothing() {
+    let server = TestServer::start();
+    let code = "class Sly:\n    seen = 0\n    def __repr__(self):\n        Sly.seen += 1\n        return 'sly'\n\
+        class Own(dict):\n    def items(self): raise ValueError\n    def __len__(self): return -1\n\
+        class Bad:\n    def __repr__(self): raise SystemExit\n\
+        data = {'a': [1, (2, {3})], ('k', 1): Own(x=Sly()), 'bad': Bad()}\n\
+        long = list(range(250))\nend = data['a'][1]";
+    let state = server.run("initial", code).state().to_owned();
+    until("the state is in memory", || state_of(&server, &state)["living"] == "memory");
+    let found = part(&server, &state, json!({"name": "data"}));
+    assert_eq!((&found["count"], &found["picture"]), (&json!(3), &Value::Null));
+    assert_eq!(
+        found["entries"][0],
+        json!({"key": "'a'", "type": "list", "text": "[1, (2, {3})]", "count": 2})
+    );
+    assert_eq!((&found["entries"][1]["type"], &found["entries"][1]["count"]), (&json!("Own"), &json!(1)));
+    assert_eq!(found["entries"][2]["text"], "<repr failed: SystemExit: >");
+    let own = part(&server, &state, json!({"name": "data", "path": [1]}));
+    assert_eq!(own["entries"], json!([{"key": "'x'", "type": "Sly", "text": "sly", "count": null}]));
+    let set = part(&server, &state, json!({"name": "data", "path": [0, 1, 1]}));
+    assert_eq!(set["entries"], json!([{"key": null, "type": "int", "text": "3", "count": null}]));
+    let last = part(&server, &state, json!({"name": "long", "offset": 200}));
+    assert_eq!(last["entries"].as_array().map(Vec::len), Some(50));
+    assert_eq!((&last["count"], &last["entries"][0]["key"]), (&json!(250), &json!("200")));
+    assert_eq!(part(&server, &state, json!({"name": "none"}))["count"], Value::Null);
+    assert_eq!(server.run(&state, "print(Sly.seen)").stream("stdout"), "0\n");
 }
 
 #[test]

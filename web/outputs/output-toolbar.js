@@ -13,8 +13,8 @@ import { OPEN_WORDS } from '../table/open-words.js';
  * @typedef {{text: (() => string) | null, image: {mime: string, data: string} | null,
  *   page: import('../notebook/page.js').Page | null,
  *   table?: import('../table/shown-table.js').ShownTable | null, id?: string, isGrid?: boolean,
- *   onGrid?: () => void}} ToolsProps `table`: the data frame that the output shows; `onGrid` changes
- *   between its static table and the grid
+ *   onGrid?: () => void}} ToolsProps `table`: the data frame that the output shows; `onGrid`
+ *   changes between its static table and the grid
  */
 
 /** @param {ToolsProps} props */

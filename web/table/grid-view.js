@@ -1,5 +1,5 @@
 // @ts-check
-// A data frame as a grid, with its filters, copying and CSV: in a dialog, or in the output of a cell.
+// A data frame as a grid, with its filters, copying and CSV: in a dialog, or in a cell's output.
 //
 // A state in memory is read at once. A state on disk is read if the user asks for it, because the
 // server then loads all of it into memory. All rows come from the state itself, so the grid of an

@@ -128,7 +128,8 @@ export class TableData {
      * @param {Part} part
      * @param {(done: number) => boolean} onRows receives the number of rows read so far; `false`
      *   stops
-     * @returns {Promise<{kind: 'text', text: string[], rows: number} | Refusal | null>} null if stopped
+     * @returns {Promise<{kind: 'text', text: string[], rows: number} | Refusal | null>} null if
+     *   stopped
      */
     async text({ form, from, count, columns, names, most = Infinity }, onRows) {
         const [text, order] = [/** @type {string[]} */ ([]), this.order];

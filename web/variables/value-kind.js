@@ -15,6 +15,19 @@ const axesOf = ({ type, size }) => (ARRAYS.has(type) && size ? size.split('×').
 export const isTable = (variable) =>
     variable.summary?.kind === 'frame' || variable.type === 'Series' || axesOf(variable).length > 0;
 
+const CONTAINERS = /^(?:dict|list|tuple|set|frozenset|OrderedDict|defaultdict|Counter)$/;
+
+/** Whether a variable has entries that a tree shows. @param {Variable} variable */
+export const isTree = ({ type }) => CONTAINERS.test(type);
+
+/**
+ * Whether a variable may be a picture: an image of Pillow, a figure, or an array of colours.
+ * @param {Variable} variable
+ */
+export const isPicture = (variable) =>
+    /^(?:Image|Figure|\w+ImageFile)$/.test(variable.type) ||
+    (variable.type === 'ndarray' && /^\d+×\d+×[34]$/.test(variable.size ?? ''));
+
 /**
  * The lengths of the first axes of an array: all but the two that a grid shows.
  * @param {Variable} variable

@@ -6,7 +6,8 @@ import { bytes } from '../text/format.js';
 import { shortly } from '../text/number.js';
 import { changedBy, filtered, sorted, withoutModules } from './variables.js';
 import { Component, html } from '../vendor/preact.js';
-import { isTable } from './value-kind.js';
+import { isPicture, isTable, isTree } from './value-kind.js';
+import { ValueInside } from './value-tree.js';
 import { OpenAsGrid } from './open-value.js';
 import { VARIABLES_WORDS as SAY } from './variables-words.js';
 import { copyText } from '../ui/copy.js';
@@ -220,6 +221,7 @@ export class VariablesPane extends Component {
  */
 function Whole({ page, variable, cell }) {
     const { name, type, size, repr, summary, bytes: memory } = variable;
+    const state = page.variables.shown?.state ?? page.here;
     const facts =
         summary?.kind === 'array'
             ? factsOf(summary, memory)
@@ -228,6 +230,11 @@ function Whole({ page, variable, cell }) {
               : [];
     return html`
         <p class="whole-type">${[type, size].filter(Boolean).join(' ')}</p>
+        ${
+            page.mayRun &&
+            (isTree(variable) || isPicture(variable)) &&
+            html`<${ValueInside} key=${state} page=${page} state=${state} name=${name} />`
+        }
         <pre tabindex="0">${repr}</pre>
         ${
             facts.length > 0 &&
@@ -244,7 +251,7 @@ function Whole({ page, variable, cell }) {
                 page.mayRun &&
                 isTable(variable) &&
                 html`<${OpenAsGrid} key=${size} page=${page} variable=${variable}
-                    state=${page.variables.shown?.state ?? page.here} />`
+                    state=${state} />`
             }
             <button class="text-button"
                 onClick=${() => copyText(page, name, { said: SAY.nameCopied(name), title: SAY.copyByHand })}>
