@@ -39,16 +39,18 @@ _SETS = (set, frozenset)
 
 
 def view(request: str) -> str:
-    """Answers a request (`ValuePartView` as JSON). Returns JSON: {"count", "entries", "picture"}."""
+    """Answers a request (`ValuePartView` as JSON). Returns JSON: {count, entries, picture}."""
     wanted = json.loads(request)
-    nothing = {"count": None, "entries": [], "picture": None}
+    nothing: dict[str, Any] = {"count": None, "entries": [], "picture": None}
     try:
         value = kernel_shell.shell.user_ns[wanted["name"]]
         for at in wanted["path"]:
             value = next(_entries(value, at))[1]
         if _count(value) is None:
             return to_json({**nothing, "picture": _picture(value)})
-        return to_json({**nothing, "count": _count(value), "entries": _page(value, wanted["offset"])})
+        return to_json(
+            {**nothing, "count": _count(value), "entries": _page(value, wanted["offset"])}
+        )
     except BaseException:  # the user's classes may raise anything
         return to_json(nothing)
 
@@ -68,7 +70,9 @@ def _entries(value: Any, offset: int) -> Iterator[tuple[Any, Any]]:
     if issubclass(kind, dict):
         pairs = dict.items(value)
     elif issubclass(kind, _SETS):
-        pairs = ((None, one) for one in (set if issubclass(kind, set) else frozenset).__iter__(value))
+        pairs = (
+            (None, one) for one in (set if issubclass(kind, set) else frozenset).__iter__(value)
+        )
     else:
         base: Any = list if issubclass(kind, list) else tuple
         pairs = ((at, base.__getitem__(value, at)) for at in range(offset, base.__len__(value)))
@@ -95,7 +99,9 @@ def _text(value: Any, deadline: float) -> str:
     try:
         return short_repr(value, REPR_SECONDS, MAX_TEXT_CHARACTERS)
     except BaseException as error:  # a hostile __repr__ may raise anything
-        return short(f"<repr failed: {name_of(type(error))}: {text_of(error)}>", MAX_TEXT_CHARACTERS)
+        return short(
+            f"<repr failed: {name_of(type(error))}: {text_of(error)}>", MAX_TEXT_CHARACTERS
+        )
 
 
 def _picture(value: Any) -> str | None:
