@@ -4,7 +4,9 @@
 //! look like another name, because it has invisible characters or another Unicode form. A name is
 //! also refused if it could change the meaning of a path, a header or a terminal's output.
 
-use crate::notebook::{Command, Draft, RunSpec, SweepSpec, TableView, TextUpdate, WidgetMessage};
+use crate::notebook::{
+    Command, Draft, RunSpec, SweepSpec, TableView, TextUpdate, ValuePartView, WidgetMessage,
+};
 use crate::problem::{Kind, Problem};
 use icu_normalizer::ComposingNormalizerBorrowed;
 use serde_json::{Map, Value};
@@ -48,6 +50,8 @@ const MAX_TABLE_ROWS: u32 = 5000;
 const MAX_TABLE_FILTERS: usize = 200;
 /// Maximum number of columns of one answer, as many as the kernel reads.
 const MAX_TABLE_COLUMNS: usize = 200;
+/// Maximum depth of an entry of a variable.
+const MAX_VALUE_DEPTH: usize = 100;
 
 /// Maximum timeout of a run, in seconds. The limit of one year prevents an overflow of timers.
 const MAX_TIMEOUT_SECONDS: f64 = 365.0 * 24.0 * 3600.0;
@@ -135,6 +139,14 @@ fn check_table(view: &TableView) -> Result<(), Problem> {
     view.filters.iter().try_for_each(|filter| check_length(what, &filter.value, MAX_ANSWER_BYTES))
 }
 
+fn check_value_part(view: &ValuePartView) -> Result<(), Problem> {
+    if view.path.len() > MAX_VALUE_DEPTH {
+        let why = format!("it is more than {MAX_VALUE_DEPTH} levels deep");
+        return Err(too_large("show a value", why));
+    }
+    check_source(&view.name)
+}
+
 /// Checks the texts of a sweep. `SweepSpec::plan` checks its rows.
 fn check_sweep(spec: &SweepSpec) -> Result<(), Problem> {
     if let Some(id) = &spec.id {
@@ -179,6 +191,7 @@ pub(crate) fn check_command(command: &Command) -> Result<(), Problem> {
         }
         Command::Evaluate { expressions, .. } => expressions.iter().try_for_each(|text| check_source(text)),
         Command::Table { view, .. } => check_table(view),
+        Command::ValuePart { view, .. } => check_value_part(view),
         Command::Stand { name, caret, cell, follows, .. } => {
             name.as_deref().map_or(Ok(()), check_visitor_name)?;
             cell.as_deref().map_or(Ok(()), |cell| check_id("cell id", cell))?;

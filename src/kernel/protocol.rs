@@ -7,7 +7,7 @@ use super::memory::MemoryUse;
 use crate::notebook::{
     ChangedOnLoad, CodeParameters, Completion, Digests, Drawn, Evaluated, Form, Goal, Inspection, Metric,
     MimeBundle, Missing, Output, Prompt, RunError, Sampler, Symbols, SyntaxProblem, TableAnswer, TableView,
-    Variable, WidgetMessage,
+    ValuePart, ValuePartView, Variable, WidgetMessage,
 };
 use nix::sys::signal::Signal;
 use serde::{Deserialize, Serialize};
@@ -171,6 +171,11 @@ pub enum Question {
         /// Which rows.
         view: TableView,
     },
+    /// What is in a variable. A `__repr__` may change objects, so the process is not asked again.
+    ValuePart {
+        /// Which part.
+        view: ValuePartView,
+    },
 }
 
 /// The answer to a question about a state.
@@ -198,6 +203,8 @@ pub enum Introspected {
     Values(Vec<Evaluated>),
     /// Rows of a data frame. None if the process could not read them.
     Table(Option<TableAnswer>),
+    /// A part of a variable. None if it cannot be read.
+    ValuePart(Option<Box<ValuePart>>),
 }
 
 /// The parts of a variable that are compared between states: a fingerprint of the content, if there

@@ -3,7 +3,8 @@
 use super::{
     Base, Caret, Checkpoint, CodeParameters, Digests, Draft, DraftId, Drawn, ExecId, Form, MergePlan,
     OnConflict, OnError, Outputs, Place, Reading, Resources, RunError, RunStatus, StateId, StateRef, SweepId,
-    SweepSpec, Symbols, Table, TableView, TaskCheckpoint, TextUpdate, Wanted, WidgetMessage,
+    SweepSpec, Symbols, Table, TableView, TaskCheckpoint, TextUpdate, ValuePart, ValuePartView, Wanted,
+    WidgetMessage,
 };
 use crate::problem::Problem;
 use schemars::JsonSchema;
@@ -287,6 +288,13 @@ pub enum Command {
         /// Which rows.
         view: TableView,
     },
+    /// Read what is in a variable: entries of a dict, list, tuple or set, or a picture.
+    ValuePart {
+        /// The state.
+        state: StateId,
+        /// Which part.
+        view: ValuePartView,
+    },
     /// Report which state the client looks at. WebSocket only: presence ends with the connection.
     Stand {
         /// The state that the client looks at.
@@ -442,7 +450,11 @@ impl Command {
     pub fn has_long_answer(&self) -> bool {
         matches!(
             self,
-            Self::ListVariables { .. } | Self::Evaluate { .. } | Self::Table { .. } | Self::Inspect { .. }
+            Self::ListVariables { .. }
+                | Self::Evaluate { .. }
+                | Self::Table { .. }
+                | Self::ValuePart { .. }
+                | Self::Inspect { .. }
         )
     }
 
@@ -463,6 +475,7 @@ impl Command {
             | Self::FindParameters { .. }
             | Self::Evaluate { .. }
             | Self::Table { .. }
+            | Self::ValuePart { .. }
             | Self::StopSweep { .. }
             | Self::Stand { .. } => true,
             Self::Run(_)
@@ -596,6 +609,11 @@ pub enum Reply {
     Table {
         /// The rows.
         table: Box<Table>,
+    },
+    /// A part of a variable.
+    ValuePart {
+        /// The part.
+        part: Box<ValuePart>,
     },
     /// The code of a widget has run.
     Handled,

@@ -27,6 +27,7 @@ mod state;
 mod sweep;
 mod table;
 mod task;
+mod value_part;
 mod widget;
 mod worker;
 
@@ -61,5 +62,6 @@ pub use sweep::{
 };
 pub use table::{Table, TableAnswer, TableView};
 pub use task::TaskCheckpoint;
+pub use value_part::{ValuePart, ValuePartView};
 pub use widget::{WidgetBuffer, WidgetMessage, WidgetModel, Widgets};
 pub use worker::{Dispatch, OutputChange, WorkerReport, WorkerResult, WorkerState, WorkerTask};

@@ -1,4 +1,4 @@
-//! Tables: rows of a data frame, as the grid of the page asks for them.
+//! Tables: rows of a data frame or an array, as the grid of the page asks for them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TableView {
-    /// A name, an attribute or an item whose value is a DataFrame or a Series: `df`, `frames["a"]`
-    /// or `Out[3]`.
+    /// A name, an attribute or an item whose value is a DataFrame, a Series or an array of one or
+    /// two dimensions: `df`, `frames["a"]`, `images[0]` or `Out[3]`.
     pub expression: String,
     /// The column to sort by. Default: the order of the data frame.
     #[serde(default)]

@@ -831,6 +831,7 @@ impl Actor {
                 | Reply::Parameters(_)
                 | Reply::RowsDrawn(_)
                 | Reply::Table { .. }
+                | Reply::ValuePart { .. }
                 | Reply::Interrupted { .. }
                 | Reply::Standing { .. }
                 | Reply::Handled

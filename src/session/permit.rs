@@ -105,6 +105,7 @@ fn scope_for(command: &Command) -> Scope {
         | Command::StopSweep { .. }
         | Command::FindParameters { .. }
         | Command::Table { .. }
+        | Command::ValuePart { .. }
         | Command::Digest { .. }
         | Command::SaveTask { .. } => Scope::Run,
         Command::Trust

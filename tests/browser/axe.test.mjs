@@ -74,13 +74,18 @@ const formOfSweep = async (page) => {
 };
 const grid = async (page) => {
     await run(page, 'display(df)');
-    await page.getByRole('button', { name: 'Open as grid' }).click();
+    await page.getByRole('button', { name: 'Open large' }).click();
     await page.locator('.grid-cell').first().waitFor();
     await page.keyboard.press('Shift+ArrowDown');
     await page.keyboard.press('f');
     await page.getByLabel('Value', { exact: true }).fill('many');
     await page.keyboard.press('Enter');
-    await page.locator('#grid-refusal', { hasText: 'not a number' }).waitFor();
+    await page.locator('.grid-form .trouble', { hasText: 'not a number' }).waitFor();
+};
+const gridInPlace = async (page) => {
+    await run(page, 'display(df)');
+    await page.getByRole('button', { name: 'Show as grid' }).click();
+    await page.locator('.grid-cell').first().waitFor();
 };
 const top = (button, item) => async (page) => {
     await page.getByRole('button', { name: button }).click();
@@ -257,6 +262,8 @@ const STATES = [
     ['the table of branches', tableOfBranches, { notebook: branches }],
     ['the table of branches, on a phone', tableOfBranches, { notebook: branches, ...PHONE }],
     ['a data frame as a grid', grid],
+    ['a data frame as a grid in its output', gridInPlace],
+    ['a data frame as a grid in its output, on a phone', gridInPlace, PHONE],
     ['a data frame as a grid, on a phone', grid, PHONE],
     ['the dialog that chooses a state to compare with', cellMenu('Compare with…'), { notebook: branches }],
     [

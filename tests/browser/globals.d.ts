@@ -7,6 +7,7 @@ interface Window {
     /** The keys of the cells that were rendered. */
     rendered: string[];
     sentCommands: string[];
+    distances: Set<number>;
     frame: Element;
     evil?: unknown;
     isAway: boolean;

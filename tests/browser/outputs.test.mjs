@@ -95,6 +95,32 @@ for (const [i, [name, modules, code, painted]] of PLOTS.entries()) {
     });
 }
 
+test('a wide table scrolls in its own box, whose edge shows where more is hidden', real, async () => {
+    const head = '<th>a long name of a column</th>'.repeat(40);
+    await run(`${IN}display(HTML('<table class="dataframe"><tr>${head}</tr></table>'))`);
+    await ran(1);
+    const content = inFrame().locator('#content');
+    const edges = () =>
+        inFrame()
+            .locator('html')
+            .evaluate(({ dataset }) => Object.keys(dataset).sort());
+    const scrollTo = (/** @type {number} */ left) =>
+        content.evaluate((one, to) => void one.scrollTo({ left: to }), left);
+    await becomes(edges, ['after', 'theme']);
+    await scrollTo(200);
+    await becomes(edges, ['after', 'before', 'theme']);
+    await picture('wide-table');
+    await scrollTo(100_000);
+    await becomes(edges, ['before', 'theme']);
+    const width = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+    assert.ok(width[0] <= width[1], 'the page does not scroll sideways');
+    await run(`${IN}display(HTML('<table class="dataframe"><tr><th>a</th></tr></table>'))`);
+    await ran(2);
+    const second = inFrame(1).locator('html');
+    await second.locator('th').waitFor();
+    assert.deepEqual(await second.evaluate(({ dataset }) => Object.keys(dataset)), ['theme']);
+});
+
 test('a table of the Styler has padding, and its own rules come first', nightly(real), async () => {
     await run(
         `${IN}display(HTML('<style>#T_a td {padding: 1px 2px}</style><table id="T_a"><tr><th>h<td>1</table>'))`,
@@ -395,7 +421,7 @@ test('the grid of a data frame sorts, filters, scrolls, copies and downloads all
         `import pandas as pd, polars as pl\ndf = ${frame}\nfew = pl.DataFrame({"x": [3, None, 1]})\ndf`,
     );
     await ran(1);
-    await page.getByRole('button', { name: 'Open as grid' }).click();
+    await page.getByRole('button', { name: 'Open large' }).click();
     const grid = page.getByRole('grid', { name: 'df' });
     const active = () =>
         grid.evaluate(
@@ -445,9 +471,14 @@ test('the grid of a data frame sorts, filters, scrolls, copies and downloads all
     await page.getByRole('button', { name: 'Download CSV' }).click();
     const file = await coming;
     assert.equal(file.suggestedFilename(), 'df.csv');
-    assert.match(await readFile(await file.path(), 'utf8'), /^n,kind\n9,"b ""c"""\n8,ä\n.*\n0,ä\n$/s);
+    assert.match(await readFile(await file.path(), 'utf8'), /^,n,kind\n9,9,"b ""c"""\n8,8,ä\n.*\n0,0,ä\n$/s);
     await page.getByRole('button', { name: 'Remove the filter n ≤ 9' }).click();
     await becomes(() => status.textContent(), '1,000,000 rows, 2 columns');
+    await page.getByRole('button', { name: 'Copy as CSV' }).click();
+    await page.getByText('Copied the first 100,000 of 1,000,000 rows as CSV.').waitFor();
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    assert.match(copied, /^,n,kind\n999999,999999,"b ""c"""\n(.*\n)*900000,900000,ä\n$/);
+    assert.equal(copied.split('\n').length, 100_002);
     await page.keyboard.press('Escape');
     await grid.waitFor({ state: 'detached' });
 
@@ -460,14 +491,140 @@ test('the grid of a data frame sorts, filters, scrolls, copies and downloads all
     await becomes(() => texts('.grid-cell'), ['1', '3', 'missing']);
     await page.getByRole('button', { name: 'Close' }).click();
 
+    // An array with three axes: the pane asks for the position on the first one.
+    await run('import numpy as np\ncube = np.arange(24).reshape(2, 3, 4)');
+    await ran(2);
+    await page.getByRole('button', { name: 'cube', exact: true }).click();
+    await page.getByLabel('Position on axis 0').fill('1');
+    await page.locator('.whole').getByRole('button', { name: 'Open as grid' }).last().click();
+    await page.getByRole('grid', { name: 'cube[1]' }).waitFor();
+    await becomes(async () => (await texts('.grid-cell')).slice(-5), ['2', '20', '21', '22', '23']);
+    await page.getByRole('button', { name: 'Close' }).click();
+
     // Any expression, from the palette.
     await page.locator('.cell[data-fresh]').focus();
     await page.keyboard.press('F1');
     await page.locator('#commands li', { hasText: 'Open a DataFrame as a grid…' }).click();
     await page.getByRole('textbox', { name: 'Open as grid' }).fill('few.shape');
     await page.keyboard.press('Enter');
-    await page.getByText('is no DataFrame or Series of pandas or polars, but a tuple').waitFor();
+    await page.getByText('is no DataFrame, Series or array, but a tuple').waitFor();
     await page.keyboard.press('Escape');
+});
+
+test('the grid works in place of the static table, and moves nothing when rows arrive', {
+    skip: lacks('pandas'),
+}, async () => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const frame = 'pd.DataFrame({"n": range(10_000), "t": ["ä", "x\\ry", "a,b"] + ["z"] * 9_997})';
+    await run(`import pandas as pd\ndf = ${frame}\ndf`);
+    await ran(1);
+    await run('1 + 1');
+    await ran(2);
+    const grid = page.getByRole('grid', { name: 'df' });
+    const firstRow = () => texts('.grid-place .grid-row:first-child .grid-cell');
+    /** The distances between the grid and the cell below, in all frames. */
+    await page.evaluate(() => {
+        const seen = (window.distances = new Set());
+        const look = () => {
+            const place = document.querySelector('.grid-place');
+            const below = document.querySelectorAll('.cell')[1];
+            if (place) seen.add(below.getBoundingClientRect().top - place.getBoundingClientRect().top);
+            requestAnimationFrame(look);
+        };
+        look();
+    });
+    await page.getByRole('button', { name: 'Show as grid' }).click();
+    await becomes(firstRow, ['0', '0', 'ä']);
+    assert.equal(await page.locator('.output .frame').count(), 0, 'the static table is replaced');
+    await becomes(() => grid.evaluate((one) => document.activeElement === one), true);
+    for (const key of ['Control+End', 'Control+Home', 'ArrowUp', 'ArrowRight', 'Enter', 'Enter'])
+        await page.keyboard.press(key);
+    await becomes(firstRow, ['9999', '9999', 'z']);
+    await page.keyboard.press('f');
+    await page.getByLabel('Condition', { exact: true }).selectOption('is at most');
+    await page.getByLabel('Value', { exact: true }).fill('2');
+    await page.keyboard.press('Enter');
+    await becomes(firstRow, ['2', '2', 'a,b']);
+    assert.equal(await page.evaluate(() => window.distances.size), 1, 'the cell below did not move');
+    await picture('grid-in-place');
+
+    await page.getByRole('button', { name: 'Copy as CSV' }).click();
+    await page.getByText('Copied 3 rows as CSV.').waitFor();
+    assert.equal(
+        await page.evaluate(() => navigator.clipboard.readText()),
+        ',n,t\n2,2,"a,b"\n1,1,"x\ry"\n0,0,ä\n',
+    );
+
+    // The large grid has the same rows, and its order comes back.
+    await page.getByRole('button', { name: 'Open large' }).click();
+    const large = page.locator('dialog');
+    const firstOfLarge = () => texts('dialog .grid-row:first-child .grid-cell');
+    await becomes(firstOfLarge, ['2', '2', 'a,b']);
+    await large.getByRole('button', { name: 'Remove the filter n ≤ 2' }).click();
+    await becomes(firstOfLarge, ['9999', '9999', 'z']);
+    await page.keyboard.press('Escape');
+    await large.waitFor({ state: 'detached' });
+    await becomes(firstRow, ['9999', '9999', 'z']);
+
+    // The grid and its order stay when the cell is painted again, and after a reload.
+    await grid.focus();
+    await page.keyboard.press('Escape');
+    const cell = page.locator('.cell').first();
+    await becomes(() => cell.evaluate((one) => document.activeElement === one), true);
+    await page.keyboard.press('o');
+    await grid.waitFor({ state: 'detached' });
+    await page.keyboard.press('o');
+    await becomes(firstRow, ['9999', '9999', 'z']);
+    await page.reload();
+    await becomes(firstRow, ['9999', '9999', 'z']);
+    assert.equal(await grid.evaluate((one) => document.activeElement === one), false, 'it takes no focus');
+
+    await page.getByRole('button', { name: 'Show as table' }).click();
+    await page.locator('.output .frame').waitFor();
+    assert.equal(await grid.count(), 0);
+});
+
+test('a click on a variable shows its entries as a tree, or its picture', {
+    skip: lacks('PIL', 'matplotlib'),
+}, async () => {
+    await run(`from PIL import Image
+import matplotlib
+matplotlib.use('agg')
+from matplotlib.figure import Figure
+config = {'model': {'layers': [64, 32]}, 'ids': list(range(250)), 'on': True}
+image = Image.new('RGB', (40, 30), 'red')
+plot = Figure(figsize=(2, 1))
+plot.subplots().plot([1, 3, 2])
+plot = plot`);
+    await ran(1);
+    await page.getByRole('button', { name: 'Variables' }).click();
+    await page.getByRole('button', { name: 'config', exact: true }).click();
+    const tree = page.getByRole('tree', { name: 'Entries of config' });
+    await tree.getByRole('treeitem', { name: "'model', dict, 1 entry" }).click();
+    await tree.getByRole('treeitem', { name: "'layers', list, 2 entries" }).click();
+    await becomes(() => tree.locator('.leaf').allTextContents(), ['064', '132', "'on'True"]);
+    // By keyboard, and in parts of 100 entries.
+    await tree.getByRole('treeitem', { name: "'ids', list, 250 entries" }).focus();
+    await page.keyboard.press('ArrowRight');
+    await tree.getByRole('treeitem', { name: 'Show 100 more of 150' }).click();
+    await tree.getByRole('treeitem', { name: 'Show 50 more' }).click();
+    await becomes(() => tree.locator('.leaf').count(), 253);
+    await page.keyboard.press('ArrowLeft');
+    await page.getByRole('button', { name: 'config', exact: true }).click();
+
+    const widthOf = (/** @type {string} */ name) =>
+        page.getByAltText(`Picture of ${name}`).evaluate((/** @type {any} */ one) => one.naturalWidth);
+    await page.getByRole('button', { name: 'image', exact: true }).click();
+    await becomes(() => widthOf('image'), 40);
+    await page.getByRole('button', { name: 'plot', exact: true }).click();
+    await becomes(() => widthOf('plot'), 160);
+    await picture('variables');
+
+    // In a window of 1024 px, the columns show the whole type and shape.
+    await page.setViewportSize({ width: 1024, height: 700 });
+    const row = page.locator('.variables-pane tr', { hasText: 'image' }).first();
+    await becomes(() => row.locator('.type').isVisible(), true);
+    assert.equal(await row.locator('.type').evaluate((one) => one.scrollWidth <= one.clientWidth), true);
 });
 
 test('outputs can be collapsed into one line, and stay collapsed after a reload', nightly(real), async () => {

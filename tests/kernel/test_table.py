@@ -286,9 +286,7 @@ box = Box(); box.frames = {'a': [df, df.age]}; Out = {3: df.style}"""
         assert refused(expression=call)["how"].startswith("give the name"), call
     assert "does not exist in this state (NameError: " in refused(expression="gone")["why"]
     assert "KeyError: 7" in refused(expression="Out[7]")["why"]
-    assert (
-        "no DataFrame or Series of pandas or polars, but a dict" in refused(expression="Out")["why"]
-    )
+    assert "no DataFrame, Series or array, but a dict" in refused(expression="Out")["why"]
 
 
 def test_polars_frames_are_tables(found):

@@ -68,7 +68,7 @@ const PURE = {
     shell: ['model', 'protocol', 'run-completion-buffer', 'words'],
     sweep: ['sweeps', 'sweep-form', 'sweep-plot', 'sweep-rows', 'values'],
     table: ['grid-columns', 'grid-position', 'loaded-rows', 'row-scroll', 'shown-table', 'table-data'],
-    variables: ['variables'],
+    variables: ['value-kind', 'variables'],
     widgets: ['models'],
 };
 const isPure = (path) =>

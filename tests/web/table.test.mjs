@@ -296,7 +296,8 @@ test('text is read in parts, for CSV with names once, and for copying without', 
     const done = [];
     const text = data.text({ form: 'csv', from: 0, count: 12_000 }, (rows) => (done.push(rows), true));
     for (let i = 0; i < 3; i += 1) await answer();
-    assert.equal([await text].flat().join('').split('\n').length, 12_001);
+    const read = /** @type {any} */ (await text);
+    assert.deepEqual([read.text.join('').split('\n').length, read.rows], [12_001, 12_000]);
     assert.deepEqual(done, [0, 5000, 10_000]);
     assert.deepEqual(
         asked.slice(1).map(({ offset, limit, names }) => [offset, limit, names]),
@@ -310,8 +311,15 @@ test('text is read in parts, for CSV with names once, and for copying without', 
     const part = { form: 'tsv', from: 7, count: 2, columns: [0], names: false };
     const copied = data.text(part, () => true);
     await answer();
-    assert.deepEqual(await copied, ['7\n8\n']);
+    assert.deepEqual(await copied, { kind: 'text', text: ['7\n8\n'], rows: 2 });
     assert.deepEqual([asked.at(-1).names, asked.at(-1).columns], [false, [0]]);
+    const long = data.text({ form: 'csv', from: 0, count: 12_000, most: 100 }, () => true);
+    await answer();
+    assert.equal(
+        /** @type {any} */ (await long).rows,
+        5000,
+        'reading ends after the greatest number of characters',
+    );
     const stopped = data.text({ form: 'csv', from: 0, count: 12_000 }, (rows) => rows === 0);
     await answer();
     assert.equal(await stopped, null);

@@ -104,15 +104,15 @@ function entries(value, most) {
  * Makes the focused item the one that Tab reaches.
  * @param {FocusEvent} event
  */
-function rove({ target, currentTarget }) {
+export function rove({ target, currentTarget }) {
     const [tree, to] = /** @type {HTMLElement[]} */ ([currentTarget, target]);
     if (to?.getAttribute('role') !== 'treeitem') return;
     for (const one of tree?.querySelectorAll('[tabindex="0"]') ?? []) one.setAttribute('tabindex', '-1');
     to.setAttribute('tabindex', '0');
 }
 
-/** @param {KeyboardEvent} event */
-function walk(event) {
+/** Moves through the tree by keys. @param {KeyboardEvent} event */
+export function walk(event) {
     const at = /** @type {HTMLElement} */ (event.target);
     if (at.getAttribute('role') !== 'treeitem' || event.ctrlKey || event.metaKey || event.altKey) return;
     const all = /** @type {HTMLElement[]} */ ([

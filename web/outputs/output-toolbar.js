@@ -12,20 +12,23 @@ import { OPEN_WORDS } from '../table/open-words.js';
 /**
  * @typedef {{text: (() => string) | null, image: {mime: string, data: string} | null,
  *   page: import('../notebook/page.js').Page | null,
- *   table?: import('../table/shown-table.js').ShownTable | null}} ToolsProps `table`:
- *   the data frame that the output shows
+ *   table?: import('../table/shown-table.js').ShownTable | null, id?: string, isGrid?: boolean,
+ *   onGrid?: () => void}} ToolsProps `table`: the data frame that the output shows; `onGrid`
+ *   changes between its static table and the grid
  */
 
 /** @param {ToolsProps} props */
-export function OutputToolbar({ text, image, page, table }) {
+export function OutputToolbar({ text, image, page, table, id, isGrid, onGrid }) {
     if (!page || (!text && !image && !table)) return null;
     return html`
         <div class="output-tools" role="group" aria-label=${OUTPUT_WORDS.tools}
             data-table=${table ? '' : null}>
             ${
                 table &&
-                html`<button class="tool" title=${OPEN_WORDS.openHint}
-                    onClick=${() => void openGrid(page, table)}>${OPEN_WORDS.open}</button>`
+                html`<button class="tool" title=${isGrid ? null : OPEN_WORDS.openHint}
+                    onClick=${onGrid}>${isGrid ? OPEN_WORDS.asTable : OPEN_WORDS.inPlace}</button>
+                <button class="tool" title=${OPEN_WORDS.openHint}
+                    onClick=${() => void openGrid(page, table, id)}>${OPEN_WORDS.large}</button>`
             }
             ${
                 image &&

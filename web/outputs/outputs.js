@@ -158,24 +158,35 @@ export class Outputs extends Component {
             how === 'markdown' || how === 'latex' || how === 'text'
                 ? data
                 : how === 'frame' && /<table/i.test(data) && item.data['text/plain'];
+        const table = mayRun ? shownTable(run, item) : null;
+        const isGrid = table !== null && recall(`grid ${id}`) !== undefined;
+        const onGrid = () => {
+            keep(`grid ${id}`, isGrid ? undefined : { isNew: true });
+            this.forceUpdate();
+        };
+        const shows = () => shown(chosen, item, id, run, controller.page);
         // An image that replaces another reuses its element, so that it changes without a flicker.
         return html`<div class="output" data-how=${how} key=${how === 'image' ? `image ${i}` : item.key}>
             ${
-                isUntrusted(run, item)
-                    ? html`<${UntrustedOutput} item=${item} id=${id}
-                shown=${() => shown(chosen, item, id, run, controller.page)} />`
-                    : shown(chosen, item, id, run, controller.page)
+                isGrid
+                    ? html`<${LazyPart} of="table" view=${grid} page=${controller.page} onFailed=${onGrid}
+                what=${table} id=${id} item=${item} />`
+                    : isUntrusted(run, item)
+                      ? html`<${UntrustedOutput} item=${item} id=${id} shown=${shows} />`
+                      : shows()
             }
             <${OutputToolbar} page=${controller.page}
                 text=${
-                    how === 'json'
-                        ? () => JSON.stringify(data, null, 2)
-                        : text
-                          ? () => plain(String([text].flat().join('')))
-                          : null
+                    isGrid
+                        ? null
+                        : how === 'json'
+                          ? () => JSON.stringify(data, null, 2)
+                          : text
+                            ? () => plain(String([text].flat().join('')))
+                            : null
                 }
                 image=${how === 'image' ? { mime, data } : null}
-                table=${mayRun ? shownTable(run, item) : null} /></div>`;
+                table=${table} id=${id} isGrid=${isGrid} onGrid=${onGrid} /></div>`;
     }
 
     /** @param {import('../shell/protocol.js').RunError} error */
@@ -190,6 +201,9 @@ export class Outputs extends Component {
 
 /** @param {import('../shell/lazy-parts.js').Part<'json'>} part */
 const jsonTree = (part) => part.Json;
+
+/** @param {import('../shell/lazy-parts.js').Part<'table'>} part */
+const grid = (part) => part.GridInPlace;
 
 /** @param {import('../shell/lazy-parts.js').Part<'widgets'>} part */
 const widgetOutput = (part) => part.WidgetOutput;

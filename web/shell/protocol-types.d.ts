@@ -166,6 +166,7 @@ export type Command =
     | { do: 'find_parameters'; state: StateId; code: string }
     | { do: 'evaluate'; state: StateId; expressions: string[] }
     | { do: 'table'; state: StateId; view: TableView }
+    | { do: 'value_part'; state: StateId; view: ValuePartView }
     | {
         do: 'stand';
         state: StateId;
@@ -442,6 +443,7 @@ export type Reply =
     | { kind: 'checked'; error: SyntaxProblem | null }
     | { kind: 'evaluated'; values: Evaluated[] }
     | { kind: 'table'; table: Table }
+    | { kind: 'value_part'; part: ValuePart }
     | { kind: 'handled' }
     | { kind: 'standing'; id: string }
     | Problem & { kind: 'refused' };
@@ -650,6 +652,9 @@ export type TaskCheckpoint = {
 };
 export type TextUpdate = { client: string; number: number; changes: unknown[] };
 export type TextUpdateInput = { client: string; number?: number; changes: unknown[] };
+export type ValueEntry = { key: string | null; type: string; text: string; count: number | null };
+export type ValuePart = { count: number | null; entries: ValueEntry[]; picture: string | null };
+export type ValuePartView = { name: string; path?: number[]; offset?: number };
 export type Variable = {
     name: string;
     type: string;

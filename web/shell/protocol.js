@@ -149,6 +149,7 @@ export const COMMANDS = Object.freeze({
     find_parameters: { again: true },
     evaluate: { again: false },
     table: { again: true },
+    value_part: { again: true },
     stand: { again: true },
 });
 
@@ -171,6 +172,7 @@ export const REPLIES = Object.freeze([
     'checked',
     'evaluated',
     'table',
+    'value_part',
     'handled',
     'standing',
     'refused',

@@ -16,7 +16,8 @@ import { TABLE_WORDS as SAY } from './table-words.js';
 /** @typedef {import('./table-data.js').TableData} TableData */
 /** @typedef {import('./grid-position.js').Position} Position */
 /**
- * @typedef {{data: TableData, label: string, isStale: boolean, onSort: (column: number) => void,
+ * @typedef {{data: TableData, label: string, name: string, isStale: boolean, takesFocus: boolean,
+ *   onSort: (column: number) => void,
  *   onFilter: (column: number) => void, onCopy: () => void,
  *   onPosition: (position: Position) => void, onMount: (grid: DataGrid | null) => void}} GridProps
  */
@@ -30,9 +31,6 @@ const rowHeight = () => (isCoarse() ? 36 : 26);
 const WIDEN = 16;
 /** Browsers without `scrollend`: scrolling has ended after this time without an event, in ms. */
 const REST_MS = 200;
-
-/** @param {number} row @param {number} column */
-const idOf = (row, column) => `grid-cell-${row}-${column}`;
 
 /** @extends {Component<GridProps, GridState>} */
 export class DataGrid extends Component {
@@ -58,7 +56,7 @@ export class DataGrid extends Component {
         const first = Array.from({ length: 100 }, (_, i) => rows.at(i) ?? []);
         if (table) this.setState({ widths: initialWidths(table.columns, first, summaries) });
         element.addEventListener('scrollend', () => this.#rest());
-        element.focus({ preventScroll: true });
+        if (this.props.takesFocus) this.focus();
     }
 
     componentDidUpdate() {
@@ -80,6 +78,11 @@ export class DataGrid extends Component {
 
     focus() {
         this.element?.focus({ preventScroll: true });
+    }
+
+    /** The id of a cell. @param {number} row @param {number} column */
+    #id(row, column) {
+        return `${this.props.name}-${row}-${column}`;
     }
 
     #rowsInView() {
@@ -159,7 +162,12 @@ export class DataGrid extends Component {
         else if (row < 0 && !isFar && (event.key === 'Enter' || (event.key === ' ' && !event.shiftKey)))
             onSort(column);
         else if (!isFar && event.key.toLowerCase() === 'f') onFilter(column);
-        else if (row < 0 && event.shiftKey && step)
+        else if (event.key === 'Escape') {
+            const cell = /** @type {HTMLElement | null} */ (this.element?.closest('.cell') ?? null);
+            // Without a cell, the key closes the dialog.
+            if (!cell) return;
+            cell.focus({ preventScroll: true });
+        } else if (row < 0 && event.shiftKey && step)
             this.#setWidth(column, (this.state.widths[column] ?? 0) + step);
         else {
             const next = moved(this.position, event, {
@@ -255,7 +263,7 @@ export class DataGrid extends Component {
         return html`
             <div class="grid" role="grid" tabindex="0" aria-label=${label} aria-multiselectable="true"
                 aria-rowcount=${table.matching + 1} aria-colcount=${table.columns.length}
-                aria-activedescendant=${isActiveShown ? idOf(at.row, at.column) : null}
+                aria-activedescendant=${isActiveShown ? this.#id(at.row, at.column) : null}
                 data-stale=${isStale ? '' : null}
                 ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}
                 onScroll=${() => this.#onScroll()}
@@ -296,7 +304,7 @@ export class DataGrid extends Component {
         const isFiltered = filters.some((filter) => filter.column === column);
         const told = [name, one.dtype, ...(summary ? [summaryText(summary)] : [])].join(', ');
         const { at } = this.position;
-        return html`<div class="grid-head" role="columnheader" key=${column} id=${idOf(-1, column)}
+        return html`<div class="grid-head" role="columnheader" key=${column} id=${this.#id(-1, column)}
             style=${style} aria-colindex=${column + 1} aria-sort=${way} aria-label=${told} title=${told}
             data-row="-1" data-column=${column} data-kind=${one.kind}
             data-active=${at.row < 0 && at.column === column ? '' : null}>
@@ -327,7 +335,7 @@ export class DataGrid extends Component {
             style=${`height:${this.row}px`} data-odd=${row % 2 ? '' : null}>${shown.map((column) => {
                 const text = texts?.[column];
                 const one = data.table?.columns[column];
-                return html`<div class="grid-cell" role="gridcell" key=${column} id=${idOf(row, column)}
+                return html`<div class="grid-cell" role="gridcell" key=${column} id=${this.#id(row, column)}
                     style=${styleOf(column)} aria-colindex=${column + 1} data-row=${row} data-column=${column}
                     data-kind=${one?.kind} data-index=${one?.is_index ? '' : null}
                     data-missing=${texts && text === null ? '' : null}

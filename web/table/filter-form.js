@@ -36,7 +36,7 @@ export function FilterChips({ data, onEdit, onFilters }) {
 }
 
 /**
- * @typedef {{data: TableData, edited: Edited, refusal: string,
+ * @typedef {{data: TableData, name: string, edited: Edited, refusal: string,
  *   onApply: (filters: Filter[]) => void, onCancel: () => void}} FormProps
  */
 
@@ -74,7 +74,7 @@ export class FilterForm extends Component {
     }
 
     /** @param {FormProps} props @param {{column: number, is: Filter['is'], value: string}} state */
-    render({ data, refusal, onCancel }, { column, is, value }) {
+    render({ data, name, refusal, onCancel }, { column, is, value }) {
         const columns = data.table?.columns ?? [];
         const kind = columns[column]?.kind ?? 'text';
         const summary = data.summaries?.columns[column];
@@ -102,15 +102,15 @@ export class FilterForm extends Component {
             ${
                 needsValue(is) &&
                 html`<input class="field" aria-label=${SAY.value} placeholder=${SAY.valueHint[kind]}
-                value=${value} autocomplete="off" spellcheck=${false} list="grid-known" autofocus
-                aria-invalid=${refusal ? 'true' : null} aria-describedby=${refusal ? 'grid-refusal' : null}
+                value=${value} autocomplete="off" spellcheck=${false} list=${`${name}-known`} autofocus
+                aria-invalid=${refusal ? 'true' : null} aria-describedby=${refusal ? `${name}-refusal` : null}
                 ref=${focusOnce}
                 onInput=${(/** @type {any} */ event) => this.setState({ value: event.target.value })} />
-            <datalist id="grid-known">${known.map(({ text }) => html`<option value=${text} />`)}</datalist>`
+            <datalist id=${`${name}-known`}>${known.map(({ text }) => html`<option value=${text} />`)}</datalist>`
             }
             <button class="button" data-main>${SAY.apply}</button>
             <button class="button" type="button" onClick=${onCancel}>${SAY.cancel}</button>
-            <p class="trouble" id="grid-refusal" role="alert">${refusal}</p>
+            <p class="trouble" id=${`${name}-refusal`} role="alert">${refusal}</p>
         </form>`;
     }
 }

@@ -5,8 +5,9 @@
 export const OPEN_WORDS = Object.freeze({
     open: 'Open as grid',
     openHint: 'Sort, filter and scroll through all rows',
+    inPlace: 'Show as grid',
+    asTable: 'Show as table',
+    large: 'Open large',
     command: 'Open a DataFrame as a grid…',
-    commandWords: 'table dataframe series rows sort filter csv data viewer',
-    ask: 'Open as grid',
-    askWhy: 'The name of a DataFrame or a Series in this state, such as df or frames["a"].',
+    commandWords: 'array table dataframe series rows sort filter csv data viewer',
 });

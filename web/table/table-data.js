@@ -17,7 +17,7 @@ import { LoadedRows, PAGE } from './loaded-rows.js';
 /** @typedef {{sort: Sort | null, filters: Filter[]}} Order Which rows are shown, and how sorted. */
 /**
  * @typedef {{form: 'csv' | 'tsv', from: number, count: number, columns?: number[],
- *   names?: boolean}} Part
+ *   names?: boolean, most?: number}} Part `most`: the number of characters after which reading ends
  */
 
 /** The number of rows that one request for text asks for; the server's maximum. */
@@ -128,11 +128,13 @@ export class TableData {
      * @param {Part} part
      * @param {(done: number) => boolean} onRows receives the number of rows read so far; `false`
      *   stops
-     * @returns {Promise<string[] | Refusal | null>} null if stopped
+     * @returns {Promise<{kind: 'text', text: string[], rows: number} | Refusal | null>} null if
+     *   stopped
      */
-    async text({ form, from, count, columns, names }, onRows) {
-        const [parts, order] = [/** @type {string[]} */ ([]), this.order];
-        for (let done = 0; done < count; ) {
+    async text({ form, from, count, columns, names, most = Infinity }, onRows) {
+        const [text, order] = [/** @type {string[]} */ ([]), this.order];
+        let [done, length] = [0, 0];
+        while (done < count && length < most) {
             if (!onRows(done)) return null;
             const limit = Math.min(TEXT_PAGE, count - done);
             // The names come once, above the first rows.
@@ -141,10 +143,12 @@ export class TableData {
             const reply = await this.#ask({ form, offset: from + done, limit, ...heads, ...some }, order);
             if (reply.kind === 'refused') return reply;
             if (reply.kind !== 'table' || reply.table.count === 0) break;
-            parts.push(reply.table.text ?? '');
+            const part = reply.table.text ?? '';
+            text.push(part);
+            length += part.length;
             done += reply.table.count;
         }
-        return parts;
+        return { kind: 'text', text, rows: done };
     }
 
     /** @param {Omit<View, 'expression' | 'sort' | 'filters'>} view @param {Order} order */

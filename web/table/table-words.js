@@ -18,6 +18,9 @@ export const TABLE_WORDS = Object.freeze({
         total ? `Replaying cell ${Math.min(done + 1, total)} of ${total}…` : 'Replaying…',
     gone: 'This state was deleted. Its variables are gone.',
     retry: 'Retry',
+    ask: 'Open as grid',
+    askWhy: 'The name of a DataFrame or a Series in this state, such as df or frames["a"].',
+    open: 'Open',
     // Counts
     rows: (/** @type {number} */ matching, /** @type {number} */ total) =>
         matching === total
@@ -96,8 +99,14 @@ export const TABLE_WORDS = Object.freeze({
     copyTitle: 'Copy this selection',
     tooManyToCopy: (/** @type {number} */ most) =>
         `The selection has more than ${number(most)} rows. Select fewer rows, or download CSV.`,
+    copyCsv: 'Copy as CSV',
+    copiedCsv: (/** @type {number} */ rows) => `Copied ${count(rows, 'row', 'rows')} as CSV.`,
+    copiedCsvPart: (/** @type {number} */ rows, /** @type {number} */ all, /** @type {number} */ most) =>
+        `Copied the first ${number(rows)} of ${number(all)} rows as CSV. ` +
+        `Copying ends at ${number(most)} rows or 10 MB; Download CSV has no limit.`,
+    copyCsvTitle: 'Copy these rows',
     download: 'Download CSV',
-    downloading: (/** @type {number} */ done, /** @type {number} */ all) =>
+    reading: (/** @type {number} */ done, /** @type {number} */ all) =>
         `Reading rows: ${number(done)} of ${number(all)}`,
     downloaded: (/** @type {number} */ rows) => `Downloaded ${count(rows, 'row', 'rows')}.`,
     close: 'Close',

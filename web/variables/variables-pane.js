@@ -6,12 +6,13 @@ import { bytes } from '../text/format.js';
 import { shortly } from '../text/number.js';
 import { changedBy, filtered, sorted, withoutModules } from './variables.js';
 import { Component, html } from '../vendor/preact.js';
+import { isPicture, isTable, isTree } from './value-kind.js';
+import { ValueInside } from './value-tree.js';
+import { OpenAsGrid } from './open-value.js';
 import { VARIABLES_WORDS as SAY } from './variables-words.js';
 import { copyText } from '../ui/copy.js';
 import { DownIcon, OnIcon } from '../ui/icons.js';
 import { PaneEdge } from '../ui/pane-edge.js';
-import { isTable, openGrid } from '../table/table-commands.js';
-import { OPEN_WORDS } from '../table/open-words.js';
 
 /** @typedef {import('../shell/protocol.js').Variable} Variable */
 /** @typedef {import('../shell/protocol.js').State} State */
@@ -220,6 +221,7 @@ export class VariablesPane extends Component {
  */
 function Whole({ page, variable, cell }) {
     const { name, type, size, repr, summary, bytes: memory } = variable;
+    const state = page.variables.shown?.state ?? page.here;
     const facts =
         summary?.kind === 'array'
             ? factsOf(summary, memory)
@@ -228,6 +230,11 @@ function Whole({ page, variable, cell }) {
               : [];
     return html`
         <p class="whole-type">${[type, size].filter(Boolean).join(' ')}</p>
+        ${
+            page.mayRun &&
+            (isTree(variable) || isPicture(variable)) &&
+            html`<${ValueInside} key=${state} page=${page} state=${state} name=${name} />`
+        }
         <pre tabindex="0">${repr}</pre>
         ${
             facts.length > 0 &&
@@ -243,12 +250,8 @@ function Whole({ page, variable, cell }) {
             ${
                 page.mayRun &&
                 isTable(variable) &&
-                html`<button class="text-button" title=${OPEN_WORDS.openHint} onClick=${() =>
-                    void openGrid(page, {
-                        state: page.variables.shown?.state ?? page.here,
-                        expression: name,
-                        title: name,
-                    })}>${OPEN_WORDS.open}</button>`
+                html`<${OpenAsGrid} key=${size} page=${page} variable=${variable}
+                    state=${state} />`
             }
             <button class="text-button"
                 onClick=${() => copyText(page, name, { said: SAY.nameCopied(name), title: SAY.copyByHand })}>

@@ -37,6 +37,10 @@ export const VARIABLES_WORDS = Object.freeze({
     goToCell: (/** @type {number} */ n) => `Go to cell ${n}`,
     goToCellOf: (/** @type {string} */ name, /** @type {number} */ n) =>
         `Go to cell ${n}, which last changed ${name}`,
+    axis: (/** @type {number} */ n) => `Position on axis ${n}`,
+    entries: (/** @type {number} */ n) => `${n.toLocaleString('en')} ${n === 1 ? 'entry' : 'entries'}`,
+    entriesOf: (/** @type {string} */ name) => `Entries of ${name}`,
+    pictureOf: (/** @type {string} */ name) => `Picture of ${name}`,
     copyName: 'Copy name',
     nameCopied: (/** @type {string} */ name) => `Copied “${name}”.`,
     copyByHand: 'Copy this name',

@@ -1,7 +1,8 @@
 //! Answers questions about a state, in throw-away forks: its variables (`variables.py`), digests
 //! and shared objects (`sharing.py`), completions (`completion.py`), descriptions of objects
-//! (`inspection.py`), syntax errors (`syntax.py`), values of expressions (`evaluation.py`), rows of
-//! tables (`table.py`), and what a sweep needs (`parameters.py`, `sampling.py`).
+//! (`inspection.py`), parts of variables (`value_part.py`), syntax errors (`syntax.py`), values of
+//! expressions (`evaluation.py`), rows of tables (`table.py`), and what a sweep needs
+//! (`parameters.py`, `sampling.py`).
 
 use super::checkpoint::bytes_of;
 use super::package::PackageModule;
@@ -22,6 +23,7 @@ pub(super) struct Introspector {
     evaluation: PackageModule,
     sharing: PackageModule,
     table: PackageModule,
+    value_part: PackageModule,
     parameters: PackageModule,
     sampling: PackageModule,
 }
@@ -45,6 +47,7 @@ impl Introspector {
             evaluation: import("evaluation")?,
             sharing: import("sharing")?,
             table: import("table")?,
+            value_part: import("value_part")?,
             parameters: import("parameters")?,
             sampling: import("sampling")?,
         })
@@ -113,6 +116,10 @@ impl Introspector {
             Question::Table { view } => {
                 let view = serde_json::to_string(&view).unwrap_or_default();
                 Introspected::Table(self.table.call(py, "page", (view,)).ok())
+            }
+            Question::ValuePart { view } => {
+                let view = serde_json::to_string(&view).unwrap_or_default();
+                Introspected::ValuePart(self.value_part.call(py, "view", (view,)).ok())
             }
         }
     }

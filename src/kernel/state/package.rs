@@ -34,7 +34,7 @@ const MODULES: &[(&str, &str)] = embed! {
     "packages" "packing" "parameters" "persistent_ids" "pickling" "plain_cells" "program_pipes"
     "python_versions" "rebuilding" "round_trip" "sampling" "saving" "set_order" "settings" "sharing"
     "shell" "signatures" "sqlite_files" "startup" "symbols" "syntax" "table" "text" "thread_limit"
-    "transfer" "unpickling" "variables" "widgets"
+    "transfer" "unpickling" "value_part" "variables" "widgets"
 };
 
 /// A module of the package, imported in the root. It is held here, because user code may change

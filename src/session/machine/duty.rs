@@ -130,7 +130,7 @@ impl Serves {
             Question::Complete { .. } | Question::Inspect { .. } | Question::Check { .. } => Self::Code,
             Question::Table { .. } => Self::Tables,
             Question::Parameters { .. } => Self::Code,
-            Question::Evaluate { .. } | Question::Draw { .. } => Self::One,
+            Question::Evaluate { .. } | Question::Draw { .. } | Question::ValuePart { .. } => Self::One,
         }
     }
 }

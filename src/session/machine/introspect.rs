@@ -1,5 +1,5 @@
-//! Completes code, describes objects, evaluates expressions and reads tables, in a fork of the
-//! state's frozen process.
+//! Completes code, describes objects, evaluates expressions, reads tables and parts of variables,
+//! in a fork of the state's frozen process.
 //!
 //! Typing triggers many questions, and so does scrolling through a table. So such a fork stays for
 //! some seconds after its last answer. Tables have their own fork, because sorting takes seconds. A
@@ -35,6 +35,9 @@ const PARAMETERS_TIMEOUT: Duration = Duration::from_secs(10);
 const DRAW_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long reading rows of a table may take, with sorting it.
 const TABLE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long reading a part of a variable may take, with painting a figure.
+const VALUE_PART_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Counts the questions, to give each a number.
 #[derive(Debug, Default)]
@@ -150,6 +153,11 @@ pub(super) fn found(core: &mut Core, process: ProcId, number: u64, found: Intros
         Introspected::Table(Some(TableAnswer::Refused { why, how })) => {
             Reply::Refused(Problem::bad_request("show a table", why, how))
         }
+        Introspected::ValuePart(Some(part)) => Reply::ValuePart { part },
+        Introspected::ValuePart(None) => {
+            let how = "choose another value, or print a part of it";
+            Reply::Refused(Problem::bad_request("show a value", "it cannot be read", how))
+        }
         Introspected::Table(None) => {
             let how = "choose another value, or print a part of it";
             Reply::Refused(Problem::bad_request("show a table", "its rows cannot be read", how))
@@ -225,6 +233,7 @@ fn limit(question: &Question) -> Duration {
         Question::Parameters { .. } => PARAMETERS_TIMEOUT,
         Question::Draw { .. } => DRAW_TIMEOUT,
         Question::Table { .. } => TABLE_TIMEOUT,
+        Question::ValuePart { .. } => VALUE_PART_TIMEOUT,
     }
 }
 

@@ -310,6 +310,10 @@ fn carry_out(parts: &mut Parts, ticket: Ticket, command: Command) -> Result<Opti
             refreeze_at(parts, &state);
             parts.introspection.ask(&mut parts.core, ticket, &state, Question::Table { view })
         }
+        Command::ValuePart { state, view } => {
+            refreeze_at(parts, &state);
+            parts.introspection.ask(&mut parts.core, ticket, &state, Question::ValuePart { view })
+        }
         Command::Stand { .. } => Some(Reply::Refused(presence::needs_a_socket())),
     })
 }

@@ -1,4 +1,4 @@
-"""Reads rows of a data frame, sorted and filtered, for the page's grid.
+"""Reads rows of a data frame or an array, sorted and filtered, for the page's grid.
 
 The process is a fork that ends soon after its answer. It may read any value, and it keeps the last
 order of rows, because the grid asks for one page of rows after another. Nothing is imported, so a
@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import csv
 import decimal
-import io
 import json
 import math
 import numbers
@@ -133,13 +132,23 @@ def _rows(columns: list[_Column], rows: Sequence[int], is_exact: bool) -> list[l
 
 
 def _delimited(rows: list[list[str | None]], separator: str, named: list[_Column]) -> str:
-    """Rows as CSV or TSV, below the names of the columns."""
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=separator, lineterminator="\n")
+    """Rows as CSV (RFC 4180) or TSV, below the names of the columns."""
+    lines = _Lines()
+    writer = csv.writer(lines, delimiter=separator, lineterminator="\r\n")
     if named:
         writer.writerow([one.name for one in named])
     writer.writerows([["" if one is None else one for one in row] for row in rows])
-    return text.getvalue()
+    return "".join(lines.texts)
+
+
+class _Lines:
+    """Receives lines of `csv.writer`, which quotes the characters of its line ends only."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def write(self, line: str) -> None:
+        self.texts.append(line.removesuffix("\r\n") + "\n")
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -330,6 +339,41 @@ class _PandasColumn(_Column):
         return self._values.take(rows)
 
 
+class _NumpyColumn(_Column):
+    """A column of an array of numpy, or its row numbers."""
+
+    def values(self, rows: Sequence[int]) -> list[Any]:
+        some = self._some(rows)
+        if some.dtype.kind in "mM":
+            # Python's dates have microseconds.
+            some = some.astype(f"{some.dtype.name.split('[')[0]}[us]")
+        return [None if type(one) is float and one != one else one for one in some.tolist()]
+
+    def array(self, rows: Sequence[int]) -> Any:
+        if self.kind not in ("number", "time"):
+            return None
+        some, numpy = self._some(rows), sys.modules["numpy"]
+        if not isinstance(some, numpy.ma.MaskedArray):
+            return some
+        if self.kind == "time":
+            return some.filled(numpy.array("NaT", some.dtype))
+        return some.astype("float64").filled(math.nan)
+
+    def parsed(self, text: str) -> Any:
+        if self.kind == "number":
+            return _number(text)
+        numpy = sys.modules["numpy"]
+        try:
+            return None if self.dtype.startswith("timedelta") else numpy.datetime64(text)
+        except ValueError:
+            return None
+
+    def _some(self, rows: Sequence[int]) -> Any:
+        if type(rows) is range:
+            return self._values[rows.start : rows.stop : rows.step]
+        return self._values[rows]
+
+
 # The last table, and the expression that it is the value of.
 _last: tuple[str, _Table] | None = None
 
@@ -338,12 +382,12 @@ def _table_of(expression: str) -> _Table:
     global _last
     if _last is None or _last[0] != expression:
         value = _value_of(expression)
-        table = _of_pandas(value) or _of_polars(value)
+        table = _of_pandas(value) or _of_polars(value) or _of_numpy(expression, value)
         if table is None:
             kind = f"{module_of(type(value))}.{name_of(type(value))}".removeprefix("builtins.")
             raise Refused(
-                f"`{expression}` is no DataFrame or Series of pandas or polars, but a {kind}",
-                "choose a DataFrame or a Series",
+                f"`{expression}` is no DataFrame, Series or array, but a {kind}",
+                "choose a DataFrame, a Series or an array",
             )
         _last = (expression, table)
     return _last[1]
@@ -445,6 +489,39 @@ def _of_polars(value: Any) -> _Table | None:
     columns = [_Column(one.name, one, _kind_in_polars(one.dtype)) for one in every[:MAX_COLUMNS]]
     count = len(every[0]) if every else 0
     return _Table(count, columns, max(0, len(every) - MAX_COLUMNS))
+
+
+def _of_numpy(expression: str, value: Any) -> _Table | None:
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not issubclass(type(value), getattr(numpy, "ndarray", ())):
+        return None
+    # The plain class, because a subclass may have other methods.
+    is_masked = issubclass(type(value), numpy.ma.MaskedArray)
+    value = numpy.ndarray.view(value, numpy.ma.MaskedArray if is_masked else numpy.ndarray)
+    if value.ndim not in (1, 2):
+        how = f"choose a part of it, such as `{expression}[0]`" if value.ndim else "print it"
+        raise Refused(f"`{expression}` is an array of {value.ndim} dimensions", how)
+    numbers_ = _NumpyColumn(None, numpy.arange(value.shape[0]), "number")
+    numbers_.is_index = numbers_.is_counted = True
+    if value.ndim == 1:
+        names = value.dtype.names or ("value",)
+        every = [value[name] for name in names] if value.dtype.names else [value]
+    else:
+        names = [str(at) for at in range(value.shape[1])]
+        every = [value[:, at] for at in range(min(value.shape[1], MAX_COLUMNS))]
+    columns: list[_Column] = [numbers_]
+    columns += [
+        _NumpyColumn(name, one, _kind_in_numpy(one))
+        for name, one in zip(names, every[: MAX_COLUMNS - 1], strict=False)
+    ]
+    return _Table(value.shape[0], columns, len(names) - len(columns) + 1)
+
+
+def _kind_in_numpy(values: Any) -> str:
+    if values.ndim != 1 or values.dtype.names:
+        return "text"
+    kinds = {"b": "bool", "i": "number", "u": "number", "f": "number", "m": "time", "M": "time"}
+    return kinds.get(values.dtype.kind, "text")
 
 
 def _kind_in_polars(dtype: Any) -> str:

@@ -736,6 +736,7 @@ fn reply_text(reply: &Reply) -> String {
         }
         Reply::Checked { error } => format!("checked, {} error", error.as_ref().map_or("no", |_| "an")),
         Reply::Table { table } => format!("{} rows", table.count),
+        Reply::ValuePart { part } => format!("{} entries", part.entries.len()),
         Reply::SweepStarted { id, rows } => format!("sweep {id} has {rows} rows"),
         Reply::Collapsed { kept, deleted, continued } => {
             format!("kept {kept}, deleted {}, continued {}", list(deleted), list(continued))

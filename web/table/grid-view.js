@@ -1,5 +1,5 @@
 // @ts-check
-// The dialog that shows a data frame as a grid, with its filters, copying and CSV.
+// A data frame as a grid, with its filters, copying and CSV: in a dialog, or in a cell's output.
 //
 // A state in memory is read at once. A state on disk is read if the user asks for it, because the
 // server then loads all of it into memory. All rows come from the state itself, so the grid of an
@@ -8,7 +8,7 @@
 import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
 import { copyText } from '../ui/copy.js';
-import { show } from '../ui/dialog.js';
+import { whenNear, unwatch } from '../ui/near-viewport.js';
 import { saveBlob } from '../ui/save-blob.js';
 import { DataGrid } from './data-grid.js';
 import { FilterChips, FilterForm } from './filter-form.js';
@@ -20,36 +20,47 @@ import { TABLE_WORDS as SAY } from './table-words.js';
 /** @typedef {import('../notebook/page.js').Page} Page */
 /** @typedef {import('./shown-table.js').ShownTable} ShownTable */
 /** @typedef {import('./table-data.js').Order} Order */
-/** @typedef {{page: Page, what: ShownTable, done: (answer: string | null) => void}} DialogProps */
 /**
- * @typedef {object} DialogState
+ * @typedef {object} ViewProps
+ * @property {Page} page
+ * @property {ShownTable} what
+ * @property {Order | null} [order] the first order of the rows
+ * @property {(order: Order) => void} [onOrder] other rows or another order are shown
+ * @property {number} [rows] in an output: the number of rows that have room
+ * @property {(view: GridView | null) => void} [onMount]
+ * @property {boolean} [isNew] in an output: whether the user has just asked for the grid
+ * @property {() => void} [onClose] in a dialog
+ */
+/**
+ * @typedef {object} ViewState
  * @property {import('./filter-form.js').Edited | null} edited the filter in the form
  * @property {string} filterRefusal
  * @property {{text: string, again: () => void} | null} refusal of anything but a filter
  * @property {import('./grid-position.js').Position} position
  * @property {string} said what the last action did
- * @property {{done: number, all: number} | null} saving the progress of a download
+ * @property {{done: number, all: number} | null} reading the progress of reading all rows as CSV
  */
 
-/** How often the dialog looks whether the state can be read now, in milliseconds. */
+/** How often the view looks whether the state can be read now, in milliseconds. */
 const LOOK_MS = 500;
 /** The most rows that are copied: more would freeze the page, and the programs that paste them. */
 const MOST_COPIED = 100_000;
+/** Copying as CSV ends after this many characters. */
+const MOST_CHARACTERS = 10_000_000;
 
-/** Shows a data frame. @param {Page} page @param {ShownTable} what */
-export const showGrid = (page, what) =>
-    show((done) => html`<${GridDialog} page=${page} what=${what} done=${done} />`, 'grid');
+/** The number of views so far: each has a name, because the ids of its elements begin with it. */
+let views = 0;
 
-/** @extends {Component<DialogProps, DialogState>} */
-class GridDialog extends Component {
-    /** @type {DialogState} */
+/** @extends {Component<ViewProps, ViewState>} */
+export class GridView extends Component {
+    /** @type {ViewState} */
     state = {
         edited: null,
         filterRefusal: '',
         refusal: null,
         position: only(0, 0),
         said: '',
-        saving: null,
+        reading: null,
     };
     data = new TableData(
         (command) => this.props.page.host.send(command),
@@ -58,22 +69,33 @@ class GridDialog extends Component {
     );
     /** Whether the user has asked to load the state from disk. */
     mayLoad = false;
-    /** Whether the user has not stopped the download. */
-    mayDownload = false;
+    /** Whether the user has not stopped reading all rows. */
+    mayRead = false;
     isUnmounted = false;
     stamp = '';
+    name = `grid-${++views}`;
+    /** @type {HTMLElement | null} */
+    place = null;
     /** @type {DataGrid | null} */
     grid = null;
     /** @type {ReturnType<typeof setInterval> | undefined} */
     timer = undefined;
 
     componentDidMount() {
-        this.#look();
-        this.timer = setInterval(() => this.#look(), LOOK_MS);
+        this.props.onMount?.(this);
+        const begin = () => {
+            this.#look();
+            this.timer = setInterval(() => this.#look(), LOOK_MS);
+        };
+        // A grid that was shown before a reload may be far from the viewport.
+        if (this.place) whenNear(this.place, begin);
+        else begin();
     }
 
     componentWillUnmount() {
+        this.props.onMount?.(null);
         this.isUnmounted = true;
+        if (this.place) unwatch(this.place);
         clearInterval(this.timer);
     }
 
@@ -88,27 +110,33 @@ class GridDialog extends Component {
         const living = this.#living();
         const canRead = living === 'memory' || living === 'freezing' || (living === 'disk' && this.mayLoad);
         const { data } = this;
-        if (canRead && !data.table && !data.isOrdering && !this.state.refusal) this.#show(data.order);
+        if (data.table) return clearInterval(this.timer);
+        if (canRead && !data.isOrdering && !this.state.refusal) this.show(this.props.order ?? data.order);
         const stamp = JSON.stringify([living, page.checkpoints.progressOf(what.state)]);
-        if (stamp === this.stamp) return;
+        if (stamp === this.stamp) return undefined;
         this.stamp = stamp;
-        this.forceUpdate();
+        return this.forceUpdate();
     }
 
     /** @param {Order} order */
-    async #show(order) {
+    async show(order) {
         this.setState({ refusal: null, said: '' });
         const refused = await this.data.show(order);
         if (refused) {
-            const again = () => void this.#show(order);
+            const again = () => void this.show(order);
             this.setState({ refusal: { text: WORDS.refused(refused), again } });
-        } else this.grid?.toTop();
+        } else this.#ordered();
+    }
+
+    #ordered() {
+        this.props.onOrder?.(this.data.order);
+        this.grid?.toTop();
     }
 
     /** @param {number} column */
     #sort(column) {
         const { filters, sort } = this.data.wanted;
-        this.#show({ filters, sort: nextSort(sort, column) });
+        this.show({ filters, sort: nextSort(sort, column) });
     }
 
     /**
@@ -120,7 +148,7 @@ class GridDialog extends Component {
         const refused = await this.data.show({ filters, sort: this.data.wanted.sort });
         if (refused) return this.setState({ filterRefusal: WORDS.refused(refused) });
         this.setState({ edited: null });
-        this.grid?.toTop();
+        this.#ordered();
         return this.grid?.focus();
     }
 
@@ -139,49 +167,88 @@ class GridDialog extends Component {
         this.setState({ said: SAY.copying });
         const wanted = table.columns.map((_, at) => at).slice(range.left, range.right + 1);
         const part = { from: range.top, count: rows, columns: wanted, names: false };
-        const text = await this.data.text({ form: 'tsv', ...part }, () => !this.isUnmounted);
-        if (!text) return;
-        if (!Array.isArray(text)) return this.setState({ said: WORDS.refused(text) });
-        const whole = text.join('');
-        // A notice of the page would be behind this dialog.
-        const page = { notify: (/** @type {string} */ said) => this.setState({ said }) };
-        const said = SAY.copied(rows, columns);
+        const read = await this.data.text({ form: 'tsv', ...part }, () => !this.isUnmounted);
+        if (!read) return;
+        if (read.kind === 'refused') return this.setState({ said: WORDS.refused(read) });
+        const whole = read.text.join('');
+        const text = rows === 1 && columns === 1 ? unquoted(whole) : whole;
+        await this.#toClipboard(text, SAY.copied(rows, columns), SAY.copyTitle);
+    }
+
+    /**
+     * The notices of the page would be behind a dialog, so the view says itself what was copied.
+     * @param {string} text
+     * @param {string} said
+     * @param {string} title
+     */
+    #toClipboard(text, said, title) {
+        const page = { notify: (/** @type {string} */ now) => this.setState({ said: now }) };
         this.setState({ said: '' });
-        await copyText(page, rows === 1 && columns === 1 ? unquoted(whole) : whole, {
-            said,
-            title: SAY.copyTitle,
+        return copyText(page, text, { said, title });
+    }
+
+    /**
+     * Reads the rows that match, with all shown columns, as CSV. Nothing if stopped or refused.
+     * @param {number} count
+     * @param {number} [most] the number of characters after which reading ends
+     */
+    async #csv(count, most) {
+        this.mayRead = true;
+        this.setState({ said: '' });
+        const columns = this.data.table?.columns.map((_, at) => at) ?? [];
+        const part = { from: 0, count: Math.max(1, count), columns, names: true, most };
+        const read = await this.data.text({ form: 'csv', ...part }, (done) => {
+            if (this.isUnmounted || !this.mayRead) return false;
+            this.setState({ reading: { done, all: count } });
+            return true;
         });
+        this.setState({ reading: null });
+        if (read?.kind === 'refused') return void this.setState({ said: WORDS.refused(read) });
+        return read;
+    }
+
+    async #copyCsv() {
+        const all = this.data.table?.matching ?? 0;
+        const read = await this.#csv(Math.min(all, MOST_COPIED), MOST_CHARACTERS);
+        if (!read) return;
+        const said =
+            read.rows < all ? SAY.copiedCsvPart(read.rows, all, MOST_COPIED) : SAY.copiedCsv(read.rows);
+        await this.#toClipboard(read.text.join(''), said, SAY.copyCsvTitle);
     }
 
     async #download() {
-        const all = this.data.table?.matching ?? 0;
-        this.mayDownload = true;
-        this.setState({ said: '' });
-        const text = await this.data.text({ form: 'csv', from: 0, count: Math.max(1, all) }, (done) => {
-            if (this.isUnmounted || !this.mayDownload) return false;
-            this.setState({ saving: { done, all } });
-            return true;
-        });
-        this.setState({ saving: null });
-        if (!text) return;
-        if (!Array.isArray(text)) return this.setState({ said: WORDS.refused(text) });
-        saveBlob(text, `${fileNameOf(this.props.what.title || this.props.what.expression)}.csv`);
-        this.setState({ said: SAY.downloaded(all) });
+        const read = await this.#csv(this.data.table?.matching ?? 0);
+        if (!read) return;
+        saveBlob(read.text, `${fileNameOf(this.props.what.title || this.props.what.expression)}.csv`);
+        this.setState({ said: SAY.downloaded(read.rows) });
     }
 
-    /** @param {DialogProps} props @param {DialogState} state */
-    render({ page, what, done }, state) {
+    /** @param {ViewProps} props @param {ViewState} state */
+    render({ rows }, state) {
+        const content = this.#content(state);
+        if (rows === undefined) return content;
+        return html`<section class="grid-place" style=${`--rows:${rows}`}
+            ref=${(/** @type {HTMLElement | null} */ element) => (this.place = element)}>${content}</section>`;
+    }
+
+    /** @param {ViewState} state */
+    #content(state) {
+        const { page, what, onClose } = this.props;
         const { data } = this;
         const { table } = data;
         const at = page.model.states.get(what.state);
+        const isReading = state.reading !== null;
         // Of the index, a filter is rarely wanted.
         const columns = table?.columns ?? [];
         const active = state.position.at.column;
         const column = columns[active]?.is_index ? columns.findIndex((one) => !one.is_index) : active;
         return html`
             <div class="grid-top">
-                <h2><code>${what.title || what.expression}</code>
-                    <small>${SAY.after(at?.exec_count ?? 0)}</small></h2>
+                ${
+                    onClose &&
+                    html`<h2><code>${what.title || what.expression}</code>
+                    <small>${SAY.after(at?.exec_count ?? 0)}</small></h2>`
+                }
                 <p role="status">${
                     table &&
                     `${SAY.rows(table.matching, table.total)}, ${SAY.columns(table.columns.filter(({ is_index }) => !is_index).length, table.columns_left_out)}`
@@ -193,10 +260,15 @@ class GridDialog extends Component {
                         onClick=${() =>
                             this.#edit(state.edited ? null : { at: null, column: Math.max(0, column) })}>
                         ${SAY.filter}</button>
-                    <button class="button" data-frame disabled=${state.saving !== null}
+                    <button class="button" data-frame disabled=${isReading}
+                        onClick=${() => void this.#copyCsv()}>${SAY.copyCsv}</button>
+                    <button class="button" data-frame disabled=${isReading}
                         onClick=${() => void this.#download()}>${SAY.download}</button>`
                     }
-                    <button class="button" data-frame onClick=${() => done(null)}>${SAY.close}</button>
+                    ${
+                        onClose &&
+                        html`<button class="button" data-frame onClick=${onClose}>${SAY.close}</button>`
+                    }
                 </div>
             </div>
             ${
@@ -210,12 +282,18 @@ class GridDialog extends Component {
                 table &&
                 state.edited &&
                 html`<${FilterForm} key=${`${state.edited.at} ${state.edited.column}`} data=${data}
-                edited=${state.edited} refusal=${state.filterRefusal}
+                name=${this.name} edited=${state.edited} refusal=${state.filterRefusal}
                 onApply=${(/** @type {any} */ filters) => void this.#filter(filters)}
                 onCancel=${() => this.#edit(null)} />`
             }
             ${this.#trouble()}
             ${table ? this.#grid(table) : !state.refusal && this.#waiting()}`;
+    }
+
+    /** A grid in an output takes the focus only from the button that has shown it. */
+    #takesFocus() {
+        const { place } = this;
+        return !place || (this.props.isNew && place.parentElement?.contains(document.activeElement)) === true;
     }
 
     /** Why rows are missing. */
@@ -257,16 +335,17 @@ class GridDialog extends Component {
     #grid(table) {
         const { data } = this;
         const { what } = this.props;
-        const { position, said, saving } = this.state;
+        const { position, said, reading } = this.state;
         const { filters } = data.order;
         return html`
             <div class="grid-box">
                 <${DataGrid} data=${data} label=${what.title || what.expression} isStale=${data.isOrdering}
+                    name=${this.name} takesFocus=${this.#takesFocus()}
                     onMount=${(/** @type {DataGrid | null} */ grid) => (this.grid = grid)}
                     onSort=${(/** @type {number} */ column) => this.#sort(column)}
                     onFilter=${(/** @type {number} */ column) => this.#edit({ at: null, column })}
                     onCopy=${() => void this.#copy()}
-                    onPosition=${(/** @type {DialogState['position']} */ now) =>
+                    onPosition=${(/** @type {ViewState['position']} */ now) =>
                         this.setState({ position: now, said: '' })} />
                 ${
                     table.matching === 0 &&
@@ -280,11 +359,11 @@ class GridDialog extends Component {
             <div class="grid-foot">
                 <span class="grid-value">${this.#value(position)}</span>
                 <span role="status">${
-                    saving ? SAY.downloading(saving.done, saving.all) : said || this.#selected(position)
+                    reading ? SAY.reading(reading.done, reading.all) : said || this.#selected(position)
                 }</span>
                 ${
-                    saving
-                        ? html`<button class="text-button" onClick=${() => (this.mayDownload = false)}>
+                    reading
+                        ? html`<button class="text-button" onClick=${() => (this.mayRead = false)}>
                             ${SAY.cancel}</button>`
                         : rangeOf(position) &&
                           table.matching > 0 &&
@@ -296,7 +375,7 @@ class GridDialog extends Component {
 
     /**
      * The text of the active cell, or what the keys do in a header.
-     * @param {DialogState['position']} position
+     * @param {ViewState['position']} position
      */
     #value({ at }) {
         const { table, rows, summaries } = this.data;
@@ -307,7 +386,7 @@ class GridDialog extends Component {
         return html`<b>${shownName(column)}</b> ${row[at.column] ?? SAY.missing}`;
     }
 
-    /** @param {DialogState['position']} position */
+    /** @param {ViewState['position']} position */
     #selected(position) {
         const range = rangeOf(position);
         if (!range) return '';
