@@ -386,8 +386,8 @@ impl Session {
         answer.await.map_err(|_| closed())
     }
 
-    /// Puts a request into the inbox. It arrives in the order of the calls, also if nobody waits for
-    /// the answer. It is dropped if the notebook has been closed.
+    /// Puts a request into the inbox. It arrives in the order of the calls, also if nobody waits
+    /// for the answer. It is dropped if the notebook has been closed.
     fn put(&self, ask: Ask) {
         let _ = self.inbox.send(ask);
     }

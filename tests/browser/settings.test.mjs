@@ -1,5 +1,5 @@
-// The settings: each takes effect at once, in other tabs, and after a reload; the server keeps those
-// of its owner; the keys of vim.
+// The settings: each takes effect at once, in other tabs, and after a reload; the server keeps
+// those of its owner; the keys of vim.
 
 import assert from 'node:assert/strict';
 import { becomes, nightly } from './browser.mjs';

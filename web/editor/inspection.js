@@ -12,7 +12,7 @@ import {
     ViewPlugin,
 } from '../vendor/codemirror.js';
 import { callAt } from '../text/python.js';
-import { tipDom } from './inspection-tip.js';
+import { loadPart } from '../shell/lazy-parts.js';
 
 /** @typedef {import('./completion.js').Asks} Asks */
 /** @typedef {import('../shell/protocol.js').Inspection} Inspection */
@@ -123,7 +123,7 @@ class Signatures {
         const other = now.field(tipField)?.size;
         if (!isAsIs || other === 'whole' || other === 'short') return;
         if (object?.signature)
-            show(this.view, { pos: call.from, size: 'signature', object, call: call.from });
+            void show(this.view, { pos: call.from, size: 'signature', object, call: call.from });
         else if (other === 'signature' && object === null) closeTip(this.view);
     }
 
@@ -133,8 +133,11 @@ class Signatures {
 }
 
 /** @param {EditorView} view @param {Omit<Tip, 'create'>} tip */
-function show(view, tip) {
-    const { dom, said } = tipDom(tip);
+async function show(view, tip) {
+    const { doc } = view.state;
+    const part = await loadPart('inspectionTip').catch(() => null);
+    if (!part || !view.state.doc.eq(doc)) return;
+    const { dom, said } = part.tipDom(tip);
     // The list of completions makes room for a signature; it closes when documentation opens.
     const create = () => ({ dom, overlap: tip.size !== 'signature' });
     view.dispatch({ effects: [shows.of({ ...tip, create }), EditorView.announce.of(said)] });
@@ -149,8 +152,8 @@ export function inspectHere(view) {
     const tip = view.state.field(tipField);
     closeCompletion(view);
     if (tip?.size === 'whole') return closeTip(view);
-    if (tip?.size === 'short') show(view, { ...tip, size: 'whole' });
-    else ask(view);
+    if (tip?.size === 'short') void show(view, { ...tip, size: 'whole' });
+    else void ask(view);
     return true;
 }
 
@@ -162,7 +165,7 @@ async function ask(view) {
     const isAsIs = view.hasFocus && view.state.doc.eq(doc) && view.state.selection.main.head === head;
     if (object === undefined || !isAsIs) return;
     const pos = view.state.wordAt(head)?.from ?? head;
-    show(view, { pos, size: 'short', object, call: null });
+    void show(view, { pos, size: 'short', object, call: null });
 }
 
 /** @param {EditorView} view @returns {boolean} whether a tooltip was open */

@@ -113,7 +113,10 @@ class SettingsDialog extends Component {
         ];
     }
 
-    /** @param {{isOwner: boolean, done: () => void}} props @param {{said: string, wanted: string}} state */
+    /**
+     * @param {{isOwner: boolean, done: () => void}} props
+     * @param {{said: string, wanted: string}} state
+     */
     render({ isOwner, done }, { said, wanted }) {
         const news = said || (isOwner && hasFailed() ? WORDS.failed : '');
         const words = wanted.toLowerCase().split(/\s+/);

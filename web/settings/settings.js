@@ -1,7 +1,7 @@
 // @ts-check
-// The settings of the editors. This browser stores them for all its tabs, and the server keeps those
-// of its owner (kept-settings.js). The theme (ui/theme.js) and notifications (notebook/away.js) are
-// stored beside them.
+// The settings of the editors. This browser stores them for all its tabs, and the server keeps
+// those of its owner (kept-settings.js). The theme (ui/theme.js) and notifications
+// (notebook/away.js) are stored beside them.
 
 /**
  * @typedef {object} Settings

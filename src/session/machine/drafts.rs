@@ -107,8 +107,8 @@ pub(super) fn put_draft(
     Reply::Done
 }
 
-/// The place of what follows the draft `after` of the state `on`, if that draft has moved to another
-/// state, or has become one or the edit of one, since the client last saw it.
+/// The place of what follows the draft `after` of the state `on`, if that draft has moved to
+/// another state, or has become one or the edit of one, since the client last saw it.
 fn moved_on(core: &Core, after: &DraftId, on: &StateId) -> Option<(StateId, Option<StateId>)> {
     if let Some(moved) = core.notebook.draft(after) {
         if let Some(edited) = &moved.instead_of {
