@@ -768,3 +768,25 @@ test(
         await picture('imported');
     },
 );
+
+test('the find bar and the buttons beside an output cover nothing', nightly(), async () => {
+    await run('print("word " * 200)');
+    await ran(1);
+    for (const width of [1440, 1024]) {
+        await page.setViewportSize({ width, height: 800 });
+        const output = page.locator('.output').first();
+        await output.hover();
+        const copy = await output.getByRole('button', { name: 'Copy output' }).boundingBox();
+        const text = await output.locator('.text').boundingBox();
+        assert.ok(copy.x >= text.x + text.width, `at ${width} px`);
+        assert.ok(copy.x + copy.width <= width);
+        await page.keyboard.press('Control+f');
+        await page.waitForSelector('.find-panel input:focus');
+        const [bar, cells] = [
+            await page.locator('.find-panel').boundingBox(),
+            await page.locator('main').boundingBox(),
+        ];
+        assert.ok(bar.y + bar.height <= cells.y, `at ${width} px`);
+        await page.keyboard.press('Escape');
+    }
+});

@@ -1,11 +1,12 @@
 // @ts-check
-// The toolbar in an output's corner: copy, save.
+// The toolbar beside an output: copy, save. That of a data frame is below it.
 
 import { asBytes, endingOf, imageAddress } from './mime.js';
 import { html } from '../vendor/preact.js';
 import { OUTPUT_WORDS } from './output-words.js';
 import { copyText } from '../ui/copy.js';
 import { saveBlob } from '../ui/save-blob.js';
+import { CopyIcon, SaveIcon } from '../ui/icons.js';
 import { openGrid } from '../table/table-commands.js';
 import { OPEN_WORDS } from '../table/open-words.js';
 
@@ -30,23 +31,17 @@ export function OutputToolbar({ text, image, page, table, id, isGrid, onGrid }) 
                 <button class="tool" title=${OPEN_WORDS.openHint}
                     onClick=${() => void openGrid(page, table, id)}>${OPEN_WORDS.large}</button>`
             }
-            ${
-                image &&
-                html`<button class="tool" onClick=${() => copyImage(page, image)}>
-                    ${OUTPUT_WORDS.copyImage}</button>
-                <button class="tool" onClick=${() => saveFile(image.mime, image.data)}>
-                    ${OUTPUT_WORDS.saveImage}</button>`
-            }
-            ${
-                text &&
-                html`<button class="tool" aria-label=${OUTPUT_WORDS.copyOutput}
-                title=${OUTPUT_WORDS.copyOutput}
-                onClick=${() =>
-                    copyText(page, text(), { said: OUTPUT_WORDS.copied, title: OUTPUT_WORDS.copyReady })}>
-                    ${OUTPUT_WORDS.copy}</button>`
-            }
+            ${image && tool(OUTPUT_WORDS.copyImage, CopyIcon, () => copyImage(page, image))}
+            ${image && tool(OUTPUT_WORDS.saveImage, SaveIcon, () => saveFile(image.mime, image.data))}
+            ${text && tool(OUTPUT_WORDS.copyOutput, CopyIcon, () => copyText(page, text(), COPIED))}
         </div>`;
 }
+
+const COPIED = { said: OUTPUT_WORDS.copied, title: OUTPUT_WORDS.copyReady };
+
+/** @param {string} name @param {typeof CopyIcon} icon @param {() => void} act */
+const tool = (name, icon, act) => html`
+    <button class="tool" aria-label=${name} title=${name} onClick=${act}><${icon} /></button>`;
 
 /**
  * Copies an image as PNG, because the clipboard accepts images in no other format.

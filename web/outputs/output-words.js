@@ -9,7 +9,6 @@ const numbers = new Intl.NumberFormat('en');
 const number = (n) => numbers.format(n);
 
 export const OUTPUT_WORDS = Object.freeze({
-    copy: 'Copy',
     copyOutput: 'Copy output',
     copied: 'Output copied.',
     copiedImage: 'Image copied.',
