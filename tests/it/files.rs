@@ -274,6 +274,11 @@ fn where_cells_may_not_write_a_run_link_only_reads() {
     }
     fs::write(room.file("a.png"), "x").unwrap();
     let data = room.file("data");
+    // A server that is killed would leave the directory for temporary files of its cells.
+    let end = |mut server: TestServer| {
+        server.signal(nix::sys::signal::Signal::SIGTERM);
+        server.wait();
+    };
     let Some(server) = sandbox::start(&room, &["--write", data.to_str().unwrap()]) else { return };
     let is_read = |(method, path): (&str, &str)| method == "GET" && !path.contains("deleted");
     let run = statuses(&server, &link(&server, "run"));
@@ -281,10 +286,12 @@ fn where_cells_may_not_write_a_run_link_only_reads() {
         assert_eq!(status == 403, !is_read((method, path)), "{method} {path}: {status}");
     }
     assert!(!statuses(&server, TOKEN).contains(&403));
+    end(server);
     // Here cells may write, so guests may too.
     let dir = room.file("data/in");
     let server = TestServer::start_with(&["--dir", dir.to_str().unwrap(), "--write", data.to_str().unwrap()]);
     assert_eq!(send(&server, "PUT", "/api/files/b", "b", &link(&server, "run")).status, 201);
+    end(server);
 }
 
 #[test]
