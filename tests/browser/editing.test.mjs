@@ -216,8 +216,7 @@ test('a raw cell is plain text that never runs, and stays as it is when cells ar
     await page.waitForSelector('.cell[data-text] .prose h1');
     await choose(0, 'Convert to raw text');
     await becomes(kinds, 'raw ran ran');
-    await page.locator('.cell').nth(1).focus();
-    await keys('r');
+    await choose(1, 'Convert to raw text');
     await becomes(kinds, 'raw raw draft');
 });
 

@@ -170,6 +170,8 @@ export function menuOf(cells, view) {
             act: () => edits.removeSelected(view),
         },
         duplicate,
+        { text: WORDS.toText, act: () => edits.convert(view, 'markdown') },
+        { text: EDITOR_WORDS.toRaw, act: () => edits.convert(view, 'raw') },
         format,
         fold,
         foldOutput,
