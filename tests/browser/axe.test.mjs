@@ -575,7 +575,7 @@ test('outputs of the real libraries', nightly(real), async (t) => {
     );
     await page.waitForSelector('.error-view');
     await examine(page, 'a folded traceback');
-    await page.getByRole('button', { name: /Show all/ }).click();
+    await page.locator('.error-view .text-button').click();
     await examine(page, 'a whole traceback');
 });
 

@@ -496,7 +496,10 @@ test('the grid of a data frame sorts, filters, scrolls, copies and downloads all
     await ran(2);
     await page.getByRole('button', { name: 'cube', exact: true }).click();
     await page.getByLabel('Position on axis 0').fill('1');
-    await page.locator('.whole').getByRole('button', { name: 'Open as grid' }).last().click();
+    await page
+        .locator('.whole', { has: page.getByLabel('Position on axis 0') })
+        .getByRole('button', { name: 'Open as grid' })
+        .click();
     await page.getByRole('grid', { name: 'cube[1]' }).waitFor();
     await becomes(async () => (await texts('.grid-cell')).slice(-5), ['2', '20', '21', '22', '23']);
     await page.getByRole('button', { name: 'Close' }).click();
