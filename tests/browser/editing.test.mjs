@@ -349,7 +349,9 @@ test(
             page.$$eval('.cell .source', (all) => all.map((one) => one.getBoundingClientRect().top));
         const before = await tops();
         const gap = async (/** @type {number} */ cell) => {
-            const box = await page.locator('.cell').nth(cell).locator('.insert-button').boundingBox();
+            const button = page.locator('.cell').nth(cell).locator('.insert-button');
+            await button.scrollIntoViewIfNeeded();
+            const box = await button.boundingBox();
             return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
         };
         const hit = (at) =>
