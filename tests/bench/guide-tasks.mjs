@@ -105,18 +105,18 @@ export const GUIDE_TASKS = [
         does: { ratoon: '+ between them', lab: 'click beside the lower one, A' },
         async ratoon(hands) {
             const { page } = hands;
-            for (const code of ['a = 1', 'b = 2']) await ratoon.run(hands, code);
+            for (const code of ['a = 1', 'b = 2', 'c = 3']) await ratoon.run(hands, code);
             const gap = our.cells(page).nth(1).locator('.insert');
             await gap.hover();
             await hands.click(gap.locator('.insert-button'));
-            await becomes(our.sources(page), ['a = 1', '', 'b = 2', '']);
+            await becomes(our.sources(page), ['a = 1', '', 'b = 2', 'c = 3', '']);
         },
         async lab(hands) {
             const { page } = hands;
-            for (const code of ['a = 1', 'b = 2']) await lab.run(hands, code);
+            for (const code of ['a = 1', 'b = 2', 'c = 3']) await lab.run(hands, code);
             await hands.click(their.prompt(page, 1));
             await hands.press('a');
-            await becomes(their.sources(page), ['a = 1', '', 'b = 2', '']);
+            await becomes(their.sources(page), ['a = 1', '', 'b = 2', 'c = 3', '']);
         },
     },
     {
