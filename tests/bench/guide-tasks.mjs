@@ -51,7 +51,7 @@ const their = {
     button: (page, title) => page.locator(`button[title^="${title}"], jp-button[title^="${title}"]`).first(),
     file: (page, name) => page.locator('.jp-DirListing-item', { hasText: name }),
     output: (page) => page.locator('.jp-Notebook .jp-OutputArea-output').last(),
-    /** JupyterLab joins cell operations and searches that follow each other faster than by hand. */
+    /** JupyterLab joins cell operations, and searches late, if they come faster than by hand. */
     pace: (page) => page.waitForTimeout(1500),
     async write(hands, ...sources) {
         const { keyboard } = hands.page;

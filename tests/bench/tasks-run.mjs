@@ -1,5 +1,5 @@
-// Does the tasks of tasks.mjs and guide-tasks.mjs in Ratoon and in JupyterLab, both in Chromium, and
-// prints the rows of the two tables in docs/tour.md.
+// Does the tasks of tasks.mjs and guide-tasks.mjs in Ratoon and in JupyterLab, both in Chromium,
+// and prints the rows of the two tables in docs/tour.md.
 //
 // usage: RATOON_BIN=… node tests/bench/tasks-run.mjs JUPYTER_LAB [WORD]
 //        JUPYTER_LAB  the program `jupyter-lab` in an environment with jupyterlab and ipykernel
