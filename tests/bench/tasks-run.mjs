@@ -1,5 +1,5 @@
-// Does the tasks of tasks.mjs in Ratoon and in JupyterLab, both in Chromium, and prints the rows of
-// the table in docs/tour.md.
+// Does the tasks of tasks.mjs and guide-tasks.mjs in Ratoon and in JupyterLab, both in Chromium,
+// and prints the rows of the two tables in docs/tour.md.
 //
 // usage: RATOON_BIN=… node tests/bench/tasks-run.mjs JUPYTER_LAB [WORD]
 //        JUPYTER_LAB  the program `jupyter-lab` in an environment with jupyterlab and ipykernel
@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openBrowser, startServer } from '../browser/browser.mjs';
 import { listen } from '../browser/listen.mjs';
+import { GUIDE_TASKS } from './guide-tasks.mjs';
 import { Hands, TASKS } from './tasks.mjs';
 
 const LIMIT = 60_000;
@@ -88,10 +89,15 @@ async function count(browser, start, ready, task) {
 const IDLE = '#jp-main-statusbar span:has-text("(ipykernel) | Idle")';
 const browser = await openBrowser();
 try {
-    for (const { name, ratoon, lab, does } of TASKS.filter((task) => task.name.includes(word))) {
-        const own = await count(browser, startServer, '.notebook[aria-busy="false"]', ratoon).catch(String);
-        const other = await count(browser, startLab, IDLE, lab).catch(String);
-        process.stdout.write(`| ${name} | ${own}: ${does.ratoon} | ${other}: ${does.lab} |\n`);
+    for (const tasks of [TASKS, GUIDE_TASKS]) {
+        for (const { name, ratoon, lab, does } of tasks.filter((task) => task.name.includes(word))) {
+            const own = ratoon
+                ? await count(browser, startServer, '.notebook[aria-busy="false"]', ratoon).catch(String)
+                : '–';
+            const other = await count(browser, startLab, IDLE, lab).catch(String);
+            process.stdout.write(`| ${name} | ${own}: ${does.ratoon} | ${other}: ${does.lab} |\n`);
+        }
+        process.stdout.write('\n');
     }
 } finally {
     await browser.close();

@@ -1,8 +1,9 @@
 // Five tasks of every day, in Ratoon and in JupyterLab, each in the fewest key presses and clicks
-// that we know. A chord such as Shift-Enter is one press. The text that a task needs is typed in
-// both, and is not counted. Each task ends with a check that it is done.
+// that we know. A chord such as Shift-Enter is one press; a double click is two clicks. The text
+// that a task needs is typed in both, and is not counted. Each task ends with a check that it is
+// done. guide-tasks.mjs has twenty more, from JupyterLab's user guide.
 //
-// tests/browser/tasks.test.mjs does Ratoon's part; tasks-run.mjs does both and prints the table of
+// tests/browser/tasks.test.mjs does Ratoon's part; tasks-run.mjs does both and prints the tables of
 // docs/tour.md.
 
 import assert from 'node:assert/strict';
@@ -29,6 +30,37 @@ export class Hands {
         this.count += 1;
     }
 
+    async doubleClick(locator) {
+        await locator.dblclick();
+        this.count += 2;
+    }
+
+    /**
+     * Drags the middle of an element to the top edge of another one, which counts as one. With
+     * `mark`, tries again until the page shows that element: it may still load what a drag needs.
+     */
+    async dragAbove(locator, other, mark = 'body') {
+        const { mouse } = this.page;
+        const from = await locator.boundingBox();
+        const to = await other.boundingBox();
+        for (let isHeld = false; !isHeld; ) {
+            await mouse.up();
+            await mouse.move(from.x + from.width / 2, from.y + from.height / 2);
+            await mouse.down();
+            await mouse.move(from.x + from.width / 2, to.y + 3, { steps: 8 });
+            isHeld = (await this.page.locator(mark).count()) > 0;
+        }
+        await mouse.up();
+        this.count += 1;
+    }
+
+    /** Clicks a button that lets the user choose a file. The choice itself is not counted. */
+    async upload(button, file) {
+        const chooser = this.page.waitForEvent('filechooser');
+        await this.click(button);
+        await (await chooser).setFiles(file);
+    }
+
     /** Types the text of the task, which is not counted. */
     async type(text) {
         await this.page.keyboard.insertText(text);
@@ -38,7 +70,7 @@ export class Hands {
 const LOAD = 'df = list(range(10))';
 
 /** What each product needs for the tasks. `see` waits until the last output has this text. */
-const ratoon = {
+export const ratoon = {
     async run(hands, code, output = null) {
         const { page } = hands;
         const before = await page.locator('.cell[data-kind="ran"]').count();
@@ -62,7 +94,7 @@ const ratoon = {
         ),
 };
 
-const lab = {
+export const lab = {
     cells: (page) => page.locator('.jp-Notebook .jp-Cell'),
     async run(hands, code, output = null) {
         const { page } = hands;
