@@ -68,9 +68,10 @@ async function startLab() {
 /** Opens a product's page, does a task and returns the count. */
 async function count(browser, start, ready, task) {
     const server = await start();
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
-    context.setDefaultTimeout(LIMIT);
+    let context = null;
     try {
+        context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+        context.setDefaultTimeout(LIMIT);
         const page = await context.newPage();
         await page.goto(server.url);
         await page.locator(ready).first().waitFor();
@@ -81,7 +82,7 @@ async function count(browser, start, ready, task) {
         });
         return hands.count;
     } finally {
-        await context.close();
+        await context?.close();
         await server.stop();
     }
 }

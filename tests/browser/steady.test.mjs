@@ -125,6 +125,16 @@ test(
     },
 );
 
+/**
+ * The top of the editor that is typed in, as painted: the notebook scrolls between a change of the
+ * layout and the next paint.
+ */
+const top = () =>
+    page.evaluate(async () => {
+        for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
+        return document.activeElement.closest('.cm-editor').getBoundingClientRect().top;
+    });
+
 for (const [what, code] of [
     ['prints 100 lines', 'for i in range(100): print(i)'],
     ['shows a plot', HTML('<div style="height: 400px">a plot</div>')],
@@ -133,12 +143,6 @@ for (const [what, code] of [
         await run(`import os, time\n${untilReleased('go')}\n${code}`);
         await page.waitForSelector('.cell[data-status="running"]');
         await page.keyboard.insertText('typing');
-        // As painted: the notebook scrolls between a change of the layout and the next paint.
-        const top = () =>
-            page.evaluate(async () => {
-                for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
-                return document.activeElement.closest('.cm-editor').getBoundingClientRect().top;
-            });
         const before = await top();
         await release('go');
         await ran(1);
@@ -159,11 +163,6 @@ test(
         await run('1');
         await ran(1);
         await page.keyboard.insertText('typing');
-        const top = () =>
-            page.evaluate(async () => {
-                for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
-                return document.activeElement.closest('.cm-editor').getBoundingClientRect().top;
-            });
         const before = await top();
         const layOut = (above, below) =>
             page.$eval(
