@@ -123,7 +123,7 @@ export const GUIDE_TASKS = [
         name: 'split a cell and merge it again',
         guide: 'commands',
         does: {
-            ratoon: 'Home, Ctrl-Shift-Minus; Esc, up, Shift-M',
+            ratoon: 'Home, Ctrl-Shift-Minus; Esc, Ctrl-Backspace',
             lab: 'Home, Ctrl-Shift-Minus; Esc, Ctrl-Backspace',
         },
         async ratoon(hands) {
@@ -132,7 +132,7 @@ export const GUIDE_TASKS = [
             await hands.type('a = 1\nb = 2');
             await hands.press('Home', 'Control+Shift+Minus');
             await becomes(our.sources(page), ['a = 1', 'b = 2', '']);
-            await hands.press('Escape', 'ArrowUp', 'Shift+M');
+            await hands.press('Escape', 'Control+Backspace');
             await becomes(our.sources(page), ['a = 1\n\nb = 2', '']);
         },
         async lab(hands) {
@@ -229,14 +229,12 @@ export const GUIDE_TASKS = [
     {
         name: 'restart and run all cells',
         guide: 'commands',
-        does: { ratoon: '*Restart and run all…* in the menu, Enter', lab: 'the button, Enter' },
+        does: { ratoon: '*Restart and run all* in the menu', lab: 'the button, Enter' },
         async ratoon(hands) {
             const { page } = hands;
             for (const code of CLOCK) await ratoon.run(hands, code);
             const before = await page.locator('.output .text').textContent();
             await our.menu(hands, 'Restart and run all');
-            await page.waitForFunction(() => document.activeElement.closest('dialog'));
-            await hands.press('Enter');
             await page.waitForFunction(isOther, ['.output .text', before]);
             await ratoon.ran(page, 2);
         },
@@ -308,19 +306,12 @@ export const GUIDE_TASKS = [
     {
         name: 'duplicate the notebook',
         guide: 'files',
-        does: {
-            ratoon: 'all notebooks, *Duplicate…* in its menu, Enter',
-            lab: '*Duplicate Notebook* in the menu',
-        },
+        does: { ratoon: '*Duplicate notebook* in the menu', lab: '*Duplicate Notebook* in the menu' },
         async ratoon(hands) {
             const { page } = hands;
             await ratoon.run(hands, 'a = 1');
-            await hands.click(page.getByRole('link', { name: 'All notebooks' }));
-            await hands.click(page.getByLabel('Actions for main', { exact: true }));
-            await hands.click(page.getByRole('menuitem', { name: 'Duplicate' }));
-            await page.waitForFunction(() => document.activeElement.closest('dialog'));
-            await hands.press('Enter');
-            await page.getByRole('link', { name: 'main copy' }).waitFor();
+            await our.menu(hands, 'Duplicate notebook');
+            await page.locator('.notice', { hasText: 'Duplicated as “main copy”' }).waitFor();
         },
         async lab(hands) {
             const { page } = hands;
@@ -441,10 +432,15 @@ export const GUIDE_TASKS = [
         name: 'clear all outputs',
         guide: 'commands',
         does: {
-            ratoon: 'not possible: a state keeps its outputs',
+            ratoon: '*Clear all outputs* in the menu',
             lab: '*Clear Outputs of All Cells* in the menu',
         },
-        ratoon: null,
+        async ratoon(hands) {
+            const { page } = hands;
+            await ratoon.run(hands, 'print("shown")', 'shown');
+            await our.menu(hands, 'Clear all outputs');
+            await page.locator('.output').first().waitFor({ state: 'detached' });
+        },
         async lab(hands) {
             await lab.run(hands, 'print("shown")', 'shown');
             await lab.menu(hands, 'Edit', 'Clear Outputs of All Cells');

@@ -250,7 +250,14 @@ const STATES = [
     ['the settings', top('More', 'Settings…')],
     ['the settings, on a phone', top('More', 'Settings…'), PHONE],
     ['the shortcuts', top('More', 'Keyboard shortcuts')],
-    ['the question before a restart', top('More', 'Restart…')],
+    [
+        'the question before a restart',
+        async (page) => {
+            await run(page, 'time.sleep(60)');
+            await page.waitForSelector('[data-status="running"]');
+            await top('More', /^Restart$/)(page);
+        },
+    ],
     ['deleted states', top('More', 'Deleted states…')],
     ['the question before a reset', top('More', 'Reset notebook…')],
     ['the dialog for a label', cellMenu('Label…'), { notebook: branches }],

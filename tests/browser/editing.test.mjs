@@ -423,7 +423,7 @@ test(
     },
 );
 
-test('0 0 restarts after a confirmation, I I stops the running cell, Ctrl-S saves instead of the browser’s own action', async () => {
+test('0 0 restarts, I I stops the running cell, Ctrl-S saves instead of the browser’s own action', async () => {
     await run('import time\ntime.sleep(600)');
     await page.waitForSelector('[data-status="running"]');
     await keys('Escape', 'i', 'i');
@@ -440,10 +440,6 @@ test('0 0 restarts after a confirmation, I I stops the running cell, Ctrl-S save
     await run('x = 1');
     await ran(1);
     await keys('Escape', '0', '0');
-    await page.getByRole('heading', { name: 'Restart?' }).waitFor();
-    await keys('Escape');
-    await ran(1);
-    await keys('0', '0', 'Enter');
     await ran(0);
     assert.ok((await sources()).includes('x = 1'), 'the cell that ran is a draft now');
 });
@@ -453,9 +449,7 @@ test('“Restart and run all” runs all cells shown again from the start, and k
     const states = (await rows()).length;
     const restart = async () => {
         await page.getByRole('button', { name: 'More' }).click();
-        await page.getByRole('menuitem', { name: 'Restart and run all…' }).click();
-        await page.getByRole('heading', { name: 'Restart and run all?' }).waitFor();
-        await keys('Enter');
+        await page.getByRole('menuitem', { name: 'Restart and run all' }).click();
     };
     await restart();
     await becomes(async () => (await rows()).length, states + 3);
@@ -468,6 +462,50 @@ test('“Restart and run all” runs all cells shown again from the start, and k
     await restart();
     await ran(1);
     await sees('at the start');
+});
+
+test('“Clear all outputs” makes drafts without outputs at the start, as one step; the outputs stay in the graph', async () => {
+    await three();
+    const clear = async () => {
+        await page.getByRole('button', { name: 'More' }).click();
+        await page.getByRole('menuitem', { name: 'Clear all outputs' }).click();
+    };
+    const printed = () => texts('.stream');
+    const before = [await printed(), await rows()];
+    await clear();
+    await ran(0);
+    await becomes(printed, []);
+    await focused([0, 'cell']);
+    assert.equal((await sources()).length, 3);
+    assert.deepEqual(await rows(), before[1]);
+    await page.locator('.notice', { hasText: 'Outputs cleared.' }).waitFor();
+    await clear();
+    await page.locator('.notice', { hasText: 'No cell shows an output.' }).waitFor();
+    // Drafts that show earlier outputs are cleared, too.
+    await keys('Control+z');
+    await ran(3);
+    await becomes(printed, before[0]);
+    await page.locator('.cell').nth(2).focus();
+    await keys('0', '0');
+    await becomes(() => texts('.stale .stream'), before[0]);
+    await clear();
+    await becomes(printed, []);
+    await keys('Control+z');
+    await becomes(() => texts('.stale .stream'), before[0]);
+});
+
+test('Ctrl-Backspace merges with the cell above, also cells that ran', async () => {
+    await three();
+    await page.locator('.cell').nth(2).focus();
+    await keys('Control+Backspace');
+    await ran(1);
+    await becomes(sources, ['x = x + 1print("two")x = x + 1print("three")']);
+    await focused([1, 'cell']);
+    await keys('z');
+    await ran(3);
+    await page.locator('.cell').nth(0).focus();
+    await keys('Control+Backspace');
+    await page.locator('.notice', { hasText: 'There is no cell above to merge.' }).waitFor();
 });
 
 test(
@@ -1026,7 +1064,10 @@ test(
             'Download as .py',
             'Download as HTML',
             'All notebooks, or a new notebook',
-            'Restart…',
+            'Restart',
+            'Restart and run all',
+            'Clear all outputs',
+            'Duplicate notebook',
             'Reset notebook…',
             'Your name…',
         ])
@@ -1261,7 +1302,9 @@ testWithoutPage('the palette offers viewers no command that changes the notebook
     const offered = await texts('#commands .title', viewer);
     for (const never of [
         'Insert a cell below',
-        'Restart…',
+        'Restart',
+        'Clear all outputs',
+        'Duplicate notebook',
         'Reset notebook…',
         'Find and replace in all cells',
         'Run all drafts',

@@ -769,6 +769,24 @@ test(
         await page.getByText('Output of the imported file; the cell has not run here').waitFor();
         await prints('from elsewhere');
         await picture('imported');
+        const shown = () => texts('.output .stream');
+        const first = page.locator('.cell').first();
+        // What was deleted comes back with its output.
+        await first.focus();
+        for (const key of ['d', 'd']) await page.keyboard.press(key);
+        await becomes(shown, []);
+        await page.keyboard.press('z');
+        await becomes(shown, ['from elsewhere']);
+        await page.getByText('Output of the imported file; the cell has not run here').waitFor();
+        // So it does when all outputs were cleared.
+        await page.getByRole('button', { name: 'More' }).click();
+        await page.getByRole('menuitem', { name: 'Clear all outputs' }).click();
+        await becomes(shown, []);
+        await becomes(() => texts('.cell[data-kind="draft"]:not([data-fresh]) .cm-line'), ['print(1)']);
+        await page.getByRole('button', { name: 'Undo', exact: true }).click();
+        await becomes(shown, ['from elsewhere']);
+        await page.reload();
+        await becomes(shown, ['from elsewhere']);
     },
 );
 

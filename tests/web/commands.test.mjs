@@ -134,7 +134,7 @@ test('letters scattered over a title do not find it; synonyms of the command do'
         'Switch theme: light, dark, system': '',
         'Download as HTML': EDITOR_WORDS.also.download,
         'Stop the running cell; press again to kill it': EDITOR_WORDS.also.stop,
-        'Restart…': EDITOR_WORDS.also.restart,
+        Restart: EDITOR_WORDS.also.restart,
         'Undo deletion': EDITOR_WORDS.also.undo,
     };
     const best = (typed) =>
@@ -143,7 +143,7 @@ test('letters scattered over a title do not find it; synonyms of the command do'
             .sort((a, b) => rank(typed, b, titles[b]) - rank(typed, a, titles[a]));
     assert.deepEqual(best('html'), ['Download as HTML']);
     assert.deepEqual(best('interrupt'), ['Stop the running cell; press again to kill it']);
-    assert.deepEqual(best('start over'), ['Restart…']);
+    assert.deepEqual(best('start over'), ['Restart']);
     assert.deepEqual(best('export'), ['Download as HTML']);
     assert.deepEqual(best('undo'), ['Undo deletion']);
     assert.deepEqual(best('kill cell'), ['Stop the running cell; press again to kill it'], 'in any order');

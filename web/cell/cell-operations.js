@@ -228,7 +228,7 @@ export class CellOperations {
         const at = same.findLastIndex((cell) => cell.kind === 'ran' && !cell.isDeleted);
         const last = cells[at];
         const pieces = wanted.slice(at + 1).map((item) => (Array.isArray(item) ? item : shownPieces(item)));
-        const { made, count } = this.#replaceDrafts(
+        const { made, count } = this.replaceDrafts(
             last?.kind === 'ran' ? last.state.id : ROOT_STATE,
             pieces.flat(),
         );
@@ -245,7 +245,7 @@ export class CellOperations {
     restart() {
         const { drafts } = this.page;
         const pieces = this.page.cells().flatMap(shownPieces);
-        const { made, count } = this.#replaceDrafts(ROOT_STATE, pieces);
+        const { made, count } = this.replaceDrafts(ROOT_STATE, pieces);
         const others = drafts
             .on(ROOT_STATE)
             .filter(({ id, source }) => source.trim() && !made.includes(id)).length;
@@ -261,7 +261,7 @@ export class CellOperations {
      * @returns {{made: string[], count: number}} the ids of the added drafts, and how many of them
      *   can run
      */
-    #replaceDrafts(on, pieces) {
+    replaceDrafts(on, pieces) {
         const { page } = this;
         const { drafts } = page;
         for (const { id } of this.#copiesAt(on)) drafts.remove(id);
@@ -388,7 +388,7 @@ export function originOf(cell) {
     if (cell.kind === 'text' || kindOf(cell) === 'markdown') return {};
     const number = (cell.kind === 'draft' ? cell.draft : cell.run)?.imported_cell;
     const run = runOrStale(cell);
-    const isKept = run && hasEnded(run.status) && run.status !== 'imported' && run.outputs.length > 0;
+    const isKept = run && hasEnded(run.status) && run.outputs.length > 0;
     return {
         ...(typeof number === 'number' ? { imported_cell: number } : {}),
         ...(isKept ? { stale_run: run.exec_id } : {}),
@@ -396,7 +396,7 @@ export function originOf(cell) {
 }
 
 /** The current texts of a cell, as pieces for new drafts. @param {Cell} cell @returns {Piece[]} */
-function shownPieces(cell) {
+export function shownPieces(cell) {
     if (cell.kind === 'text') return [{ kind: 'markdown', source: cell.text }];
     if (cell.kind === 'ran') return [{ kind: 'code', source: textOf(cell), ...originOf(cell) }];
     if (cell.kind !== 'draft' || cell.isFresh) return [];

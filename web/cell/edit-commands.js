@@ -563,7 +563,15 @@ export class EditCommands {
         return this.focus.go({ key: made.at(-1) ?? cell.key });
     }
 
-    /** @param {CellView} view */
+    /** Merges the selected cells, or a cell with the one above. @param {CellView} view */
+    mergeAbove(view) {
+        if (this.selected.with(view).length > 1) return this.merge(view);
+        const above = this.focus.neighbour(view.props.cell.key, -1);
+        const other = this.focus.views.get(above?.key ?? '');
+        return other ? this.merge(other) : this.page.notify(WORDS.nothingAbove, false);
+    }
+
+    /** Merges the selected cells, or a cell with the one below. @param {CellView} view */
     merge(view) {
         const { cell } = view.props;
         const chosen = this.selected.with(view).map((one) => one.props.cell);

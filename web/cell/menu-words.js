@@ -18,4 +18,12 @@ export const MENU_WORDS = Object.freeze({
     }),
     runs: (/** @type {number} */ n) => `Runs ${counted(n, 'cell')}`,
     runsRest: 'Then, if it succeeds, the cells that ran below',
+    // Clearing all outputs
+    clearOutputs: 'Clear all outputs',
+    clearedOutputs: (/** @type {number} */ n) =>
+        `Outputs cleared. ${n === 1 ? 'The cell is a draft' : 'All cells are drafts'} at the start now; ` +
+        'the outputs stay in the graph.',
+    clearLater: 'A cell is running. Stop it or wait, then clear the outputs.',
+    noOutputs: 'No cell shows an output.',
+    alsoClear: 'remove delete results',
 });

@@ -190,9 +190,8 @@ export class RunCommands {
     }
 
     /**
-     * Asks the user, then stops the runs of the shown cells and goes to the root, where the cells
-     * become drafts. Corresponds to Jupyter's restart. The dialog's confirm button has the initial
-     * focus only if no cell is running.
+     * Goes to the root, where the cells become drafts. Corresponds to Jupyter's restart. Only if
+     * cells are running, asks first, and stops them: everything else can be undone.
      * @param {boolean} [runsAll] whether all drafts run then
      */
     async restart(runsAll = false) {
@@ -202,25 +201,30 @@ export class RunCommands {
                 .cells()
                 .flatMap((cell) => runOf(cell) ?? [])
                 .filter(({ status }) => !hasEnded(status));
-        const other = mayForget(page)
-            ? {
-                  text: WORDS.reset,
-                  act: () => void withPart('headerMenu', page, (part) => part.forgetEverything(page)),
-              }
-            : undefined;
         const n = running().length;
-        const answer = await ask({
-            title: runsAll ? WORDS.restartRunAsk : WORDS.restartAsk,
-            why: runsAll ? WORDS.restartRunWhy(n) : WORDS.restartWhy(n),
-            act: runsAll ? WORDS.restartRunDo : WORDS.restartDo,
-            isBad: n > 0,
-            other,
-        });
-        if (answer === null) return;
+        if (n > 0 && !(await this.#asksToRestart(runsAll, n))) return;
         for (const run of running()) page.ownRuns.stop(run.exec_id);
         const isAtStart = runsAll && page.here === ROOT_STATE;
         const first = isAtStart ? page.ownRuns.runnable()[0]?.key : this.edits.restart();
         if (runsAll) page.ownRuns.runFrom();
         if (first) this.focus.go({ key: first, asCell: true });
+    }
+
+    /**
+     * @param {boolean} runsAll
+     * @param {number} n the number of running cells
+     * @returns {Promise<boolean>}
+     */
+    async #asksToRestart(runsAll, n) {
+        const { page } = this;
+        const reset = () => void withPart('headerMenu', page, (part) => part.forgetEverything(page));
+        const answer = await ask({
+            title: runsAll ? WORDS.restartRunAsk : WORDS.restartAsk,
+            why: runsAll ? WORDS.restartRunWhy(n) : WORDS.restartWhy(n),
+            act: runsAll ? WORDS.restartRun : WORDS.restart,
+            isBad: true,
+            other: mayForget(page) ? { text: WORDS.reset, act: reset } : undefined,
+        });
+        return answer !== null;
     }
 }

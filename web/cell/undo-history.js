@@ -266,7 +266,10 @@ function putBack(page, drafts) {
         const { draft, after } = was;
         if (draft.instead_of && !isUnedited(page, draft.instead_of)) continue;
         const on = page.model.states.has(draft.on) ? draft.on : page.here;
-        const added = { ...draft, id: newId(), on };
+        // The outputs of its run now stand below another draft.
+        const { runOfDraft, importedOf } = page.model;
+        const stale_run = draft.stale_run ?? runOfDraft.get(id) ?? importedOf.get(id) ?? null;
+        const added = { ...draft, id: newId(), on, stale_run };
         ids.set(id, page.drafts.add(added, ids.get(after) ?? after));
         if (on !== page.here) page.openedDrafts.add(added.id);
     }

@@ -327,6 +327,12 @@ function cells(controller) {
             of((view) => controller.edits.merge(view)),
         ),
         key(
+            'cells.merge.above',
+            'Mod-Backspace',
+            WORDS.mergeAbove,
+            of((view) => controller.edits.mergeAbove(view)),
+        ),
+        key(
             'cells.fold',
             'o',
             WORDS.fold,

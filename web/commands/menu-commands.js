@@ -3,6 +3,8 @@
 
 import { entryOf } from './commands.js';
 import { menuOf } from '../cell/cell-menu.js';
+import { clearOutputs } from '../cell/clear-outputs.js';
+import { MENU_WORDS } from '../cell/menu-words.js';
 import { showHistory } from '../cell/undo-dialog.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
 import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
@@ -17,7 +19,7 @@ import { TRASH_WORDS } from '../trash/trash-words.js';
 import { WORDS } from '../shell/words.js';
 import { downloadsOf } from '../notebook/download.js';
 import { mayForget, openShare, openTrash } from '../notebook/header.js';
-import { askName, forgetEverything } from '../notebook/header-menu.js';
+import { askName, duplicate, forgetEverything } from '../notebook/header-menu.js';
 import { availableActions } from '../ui/menu.js';
 import { serverPath } from '../shell/server-path.js';
 
@@ -81,6 +83,15 @@ export function header(controller) {
         ...availableActions(downloadsOf(page)).map(({ text, act }) =>
             entryOf(`page.${text}`, [], text, act, { words: also.download }),
         ),
+        entryOf('page.clear', [], MENU_WORDS.clearOutputs, () => clearOutputs(controller), {
+            group: 'cells',
+            words: MENU_WORDS.alsoClear,
+            when: () => page.mayRun,
+        }),
+        entryOf('page.duplicate', [], NOTEBOOK_WORDS.duplicateThis, () => void duplicate(page), {
+            words: NOTEBOOK_WORDS.alsoDuplicate,
+            when: isOwner,
+        }),
         entryOf('page.name', [], PRESENCE_WORDS.yourName, () => void askName(page)),
         entryOf('page.forget', [], WORDS.reset, () => void forgetEverything(page), {
             words: also.forget,

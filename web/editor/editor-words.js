@@ -72,6 +72,7 @@ export const EDITOR_WORDS = Object.freeze({
     moveDown: 'Move the cell down',
     split: 'Split at the cursor',
     merge: 'Merge with the cell below',
+    mergeAbove: 'Merge with the cell above',
     fold: 'Collapse or expand the output',
     foldCode: 'Collapse or expand the code',
     foldSection: 'Collapse the section',
@@ -96,8 +97,8 @@ export const EDITOR_WORDS = Object.freeze({
     palette: 'Command palette…',
     keys: 'Keyboard shortcuts',
     save: 'Save now',
-    restart: 'Restart…',
-    restartRun: 'Restart and run all…',
+    restart: 'Restart',
+    restartRun: 'Restart and run all',
     theme: 'Switch theme: light, dark, system',
     showGraph: 'Toggle the graph of states',
     showVariables: 'Toggle the variables pane',
@@ -157,6 +158,7 @@ export const EDITOR_WORDS = Object.freeze({
     mergedCells: (/** @type {number} */ merged, /** @type {number} */ n) =>
         `${counted(merged, 'cell')} merged. ${newBranch(n)}`,
     nothingBelow: 'There is no cell below to merge.',
+    nothingAbove: 'There is no cell above to merge.',
     saved: 'Everything is saved as you type.',
     drag: 'Drag to move this cell (Ctrl-Shift-↑ or ↓)',
     // Completion and documentation

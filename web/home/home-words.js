@@ -21,7 +21,6 @@ export const HOME_WORDS = Object.freeze({
     running: (/** @type {number} */ n) => `${n} running`,
     menu: (/** @type {string} */ name) => `Actions for ${name}`,
     rename: 'Rename…',
-    duplicate: 'Duplicate…',
     remove: 'Delete…',
     startHint: 'Ratoon was started with this notebook.',
     startWhy: (/** @type {string} */ name) =>
@@ -36,12 +35,6 @@ export const HOME_WORDS = Object.freeze({
             isOpen ? ' The notebook closes briefly; open pages show the new name.' : ''
         }${stops(running)}`,
     renameDo: 'Rename',
-    duplicateAsk: (/** @type {string} */ name) => `Duplicate “${name}”`,
-    duplicateWhy:
-        'The copy has all states, outputs and drafts, but no share links and no saved task results. ' +
-        'Running cells continue.',
-    duplicateDo: 'Duplicate',
-    copyOf: (/** @type {string} */ name) => `${name} copy`,
     removeAsk: (/** @type {string} */ name) => `Delete “${name}”?`,
     removeWhy: (
         /** @type {number | null} */ states,
@@ -54,7 +47,6 @@ export const HOME_WORDS = Object.freeze({
     removeDo: 'Delete notebook',
     notAFile: (/** @type {string} */ name) => `“${name}” was not imported: it is not an .ipynb or .py file.`,
     renamed: (/** @type {string} */ to) => `Renamed to “${to}”.`,
-    duplicated: (/** @type {string} */ to) => `Duplicated as “${to}”.`,
     removed: (/** @type {string} */ name) => `Moved “${name}” to the trash.`,
     // Trash
     trash: (/** @type {number} */ n) => `Trash (${n})`,

@@ -150,21 +150,12 @@ export class Home extends Component {
     }
 
     /** @param {About} one */
-    async #duplicate(one) {
-        const input = notebooks.freeName(
-            `${HOME_WORDS.copyOf(one.name)}.`,
-            this.state.all.map(({ name }) => name),
-        );
-        const made = await ask({
-            title: HOME_WORDS.duplicateAsk(one.name),
-            why: HOME_WORDS.duplicateWhy,
-            act: HOME_WORDS.duplicateDo,
-            input,
-            attempt: (to) =>
-                this.#attempt(async () => {
-                    await notebooks.duplicate(one.name, to);
-                    return HOME_WORDS.duplicated(to);
-                }),
+    async #duplicate({ name }) {
+        let made = null;
+        this.#say(NOTEBOOK_WORDS.duplicating(name));
+        await this.#do(async () => {
+            made = await notebooks.duplicate(name);
+            return NOTEBOOK_WORDS.duplicated(made);
         });
         this.#focusRow(made);
     }
@@ -270,7 +261,7 @@ export class Home extends Component {
     #row(one) {
         const hint = one.is_start ? HOME_WORDS.startHint : undefined;
         const actions = () => [
-            { text: HOME_WORDS.duplicate, act: () => this.#duplicate(one) },
+            { text: NOTEBOOK_WORDS.duplicate, act: () => void this.#duplicate(one) },
             { text: HOME_WORDS.rename, hint, act: () => this.#rename(one) },
             { text: HOME_WORDS.remove, hint, isBad: !one.is_start, act: () => this.#remove(one) },
         ];

@@ -20,7 +20,15 @@ export const NOTEBOOK_WORDS = Object.freeze({
     dropHintHere: 'Ratoon asks what to do with the files. This notebook does not change.',
     openIt: (/** @type {number} */ n) => (n === 1 ? 'Open' : 'All notebooks'),
     failed: 'The server does not answer. Is Ratoon still running?',
+    duplicate: 'Duplicate',
+    copyOf: (/** @type {string} */ name) => `${name} copy`,
+    duplicating: (/** @type {string} */ name) => `Duplicating “${name}”…`,
+    duplicated: (/** @type {string} */ to) =>
+        `Duplicated as “${to}”, with all states, outputs and drafts. Share links and saved task results ` +
+        'were not copied.',
     // Texts in a notebook page
+    duplicateThis: 'Duplicate notebook',
+    alsoDuplicate: 'copy save as',
     download: (/** @type {string} */ format) => `Download as ${format}`,
     downloadAll: 'Download all branches as HTML',
     held: 'Show original output',

@@ -2,6 +2,7 @@
 // The HTTP requests about whole notebooks: list, rename, duplicate, delete, import and trash.
 
 import { WORDS } from '../shell/words.js';
+import { NOTEBOOK_WORDS } from './notebook-words.js';
 import { jsonRequest, serverPath } from '../shell/server-path.js';
 
 /**
@@ -54,8 +55,17 @@ export async function list() {
  */
 export const rename = (name, to, stop) => ask(at(name, '/rename'), jsonRequest({ to, stop }));
 
-/** @param {string} name @param {string} to */
-export const duplicate = (name, to) => ask(at(name, '/duplicate'), jsonRequest({ to }));
+/**
+ * Copies a notebook under a free name.
+ * @param {string} name
+ * @returns {Promise<string>} the name of the copy
+ */
+export async function duplicate(name) {
+    const taken = (await list()).map((one) => one.name);
+    const to = freeName(`${NOTEBOOK_WORDS.copyOf(name)}.`, taken);
+    await ask(at(name, '/duplicate'), jsonRequest({ to }));
+    return to;
+}
 
 /** @param {string} name @param {boolean} stop whether the server may stop running cells */
 export const remove = (name, stop) => ask(at(name, stop ? '?stop=true' : ''), { method: 'DELETE' });

@@ -269,15 +269,8 @@ export class App extends Component {
         return html`
             <div class="app" data-graph=${showsGraph ? '' : null}
                 data-right=${page.variables.isShown || page.files.isShown || showsOutline ? '' : null}>
-                <${Header} page=${page} showsGraph=${showsGraph} onGraph=${() => this.#showGraph(!showsGraph)}
-                    showsOutline=${showsOutline} onOutline=${() => this.#showOutline(!showsOutline)}
-                    onVariables=${() => this.#showVariables(!page.variables.isShown)}
-                    onFiles=${() => this.#showFiles(!page.files.isShown)}
-                    onPalette=${() => this.controller.showPalette()}
-                    onPython=${() => this.controller.showPython()}
-                    onRunAll=${() => this.controller.runs.all()}
-                    onFormat=${() => this.controller.formatDrafts()}
-                    onRestart=${(/** @type {boolean} */ all) => this.controller.runs.restart(all)} />
+                <${Header} page=${page} controller=${this.controller} showsGraph=${showsGraph}
+                    showsOutline=${showsOutline} />
                 <${Banner} page=${page} onPython=${() => this.controller.showPython()} code=${() =>
                     this.cells
                         .map(textOf)

@@ -2,7 +2,7 @@
 // The menu of the header: actions on the whole notebook.
 
 import { displayName, setDisplayName } from '../presence/display-name.js';
-import { listTrash, notebookAt, Refusal, restore } from '../home/notebooks-api.js';
+import * as notebooks from '../home/notebooks-api.js';
 import { html } from '../vendor/preact.js';
 import { MENU_WORDS } from '../cell/menu-words.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
@@ -17,18 +17,17 @@ import { WORDS } from '../shell/words.js';
 import { NOTEBOOK_WORDS } from '../home/notebook-words.js';
 import { OUTLINE_WORDS } from '../outline/outline-words.js';
 import { ask, confirmByName } from '../ui/dialog.js';
+import { clearOutputs } from '../cell/clear-outputs.js';
 import { downloadsOf } from './download.js';
 import { mayForget, openSettings, openShare, openTrash } from './header.js';
 import { withPart } from '../shell/lazy-parts.js';
 import { List } from '../ui/menu.js';
 
-/** @typedef {Parameters<typeof actionsOf>[1]} Acts */
+/** @typedef {import('../cell/cell-controller.js').CellController} CellController */
 
-/**
- * @param {{page: import('./page.js').Page, acts: Acts, close: (takesFocus: boolean) => void}} props
- */
-export const HeaderMenu = ({ page, acts, close }) =>
-    html`<${List} label=${WORDS.more} actions=${actionsOf(page, acts)} alignEnd close=${close} />`;
+/** @param {{controller: CellController, close: (takesFocus: boolean) => void}} props */
+export const HeaderMenu = ({ controller, close }) =>
+    html`<${List} label=${WORDS.more} actions=${actionsOf(controller)} alignEnd close=${close} />`;
 
 /** How many cells *Run all* runs. @param {import('./page.js').Page} page */
 function waitingHint({ ownRuns }) {
@@ -36,38 +35,51 @@ function waitingHint({ ownRuns }) {
     return length > 0 ? MENU_WORDS.runs(length) : EDITOR_WORDS.allRan;
 }
 
-/**
- * @param {import('./page.js').Page} page
- * @param {{onPalette: () => void, onOutline: () => void, onPython: () => void, onFiles: () => void,
- *   onRunAll: () => void, onFormat: () => void,
- *   onRestart: (runsAll: boolean) => void}} acts
- * @returns {import('../ui/menu.js').Action[]}
- */
-const actionsOf = (page, { onPalette, onOutline, onPython, onFiles, onRunAll, onFormat, onRestart }) => [
-    page.mayRun && {
-        text: EDITOR_WORDS.runAll,
-        hint: waitingHint(page),
-        act: onRunAll,
-    },
-    page.mayRun && { text: WORDS.restartRun, act: () => onRestart(true) },
-    page.mayRun && { text: WORDS.restart, act: () => onRestart(false) },
-    { text: OUTLINE_WORDS.title, act: onOutline },
-    page.scope !== 'view' && { text: WORDS.files, act: onFiles },
-    page.hasTerminals && { text: TERMINAL_WORDS.open, act: showTerminal },
-    page.scope === 'owner' && { text: PRESENCE_WORDS.shareCommand, act: () => openShare(page) },
-    { text: SETTINGS_WORDS.menu, act: () => openSettings(page) },
-    { text: EDITOR_WORDS.palette, act: onPalette },
-    { text: WORDS.keys, act: () => withPart('sheet', page, ({ showShortcuts }) => showShortcuts()) },
-    page.mayRun && { text: LINT_WORDS.formatAll, act: onFormat },
-    ...downloadsOf(page),
-    page.model.python && {
-        text: PYTHON_WORDS.menu(page.model.python.version),
-        act: onPython,
-    },
-    { text: PRESENCE_WORDS.yourName, act: () => askName(page) },
-    mayForget(page) && { text: TRASH_WORDS.menu, act: () => openTrash(page) },
-    mayForget(page) && { text: WORDS.reset, isBad: true, act: () => forgetEverything(page) },
-];
+/** @param {CellController} controller @returns {import('../ui/menu.js').Action[]} */
+const actionsOf = (controller) => {
+    const { page, panes, runs } = controller;
+    return [
+        page.mayRun && {
+            text: EDITOR_WORDS.runAll,
+            hint: waitingHint(page),
+            act: () => runs.all(),
+        },
+        page.mayRun && { text: WORDS.restartRun, act: () => void runs.restart(true) },
+        page.mayRun && { text: WORDS.restart, act: () => void runs.restart() },
+        page.mayRun && { text: MENU_WORDS.clearOutputs, act: () => clearOutputs(controller) },
+        { text: OUTLINE_WORDS.title, act: () => panes?.outline() },
+        page.scope !== 'view' && { text: WORDS.files, act: () => panes?.files() },
+        page.hasTerminals && { text: TERMINAL_WORDS.open, act: showTerminal },
+        page.scope === 'owner' && { text: PRESENCE_WORDS.shareCommand, act: () => openShare(page) },
+        { text: SETTINGS_WORDS.menu, act: () => openSettings(page) },
+        { text: EDITOR_WORDS.palette, act: () => controller.showPalette() },
+        { text: WORDS.keys, act: () => withPart('sheet', page, ({ showShortcuts }) => showShortcuts()) },
+        page.mayRun && { text: LINT_WORDS.formatAll, act: () => controller.formatDrafts() },
+        page.scope === 'owner' && { text: NOTEBOOK_WORDS.duplicateThis, act: () => void duplicate(page) },
+        ...downloadsOf(page),
+        page.model.python && {
+            text: PYTHON_WORDS.menu(page.model.python.version),
+            act: () => controller.showPython(),
+        },
+        { text: PRESENCE_WORDS.yourName, act: () => askName(page) },
+        mayForget(page) && { text: TRASH_WORDS.menu, act: () => openTrash(page) },
+        mayForget(page) && { text: WORDS.reset, isBad: true, act: () => forgetEverything(page) },
+    ];
+};
+
+/** Copies the notebook and offers to open the copy. @param {import('./page.js').Page} page */
+export async function duplicate(page) {
+    const { name } = page.model;
+    page.notify(NOTEBOOK_WORDS.duplicating(name), false, { stays: true });
+    try {
+        const made = await notebooks.duplicate(name);
+        page.notify(NOTEBOOK_WORDS.duplicated(made), false, {
+            act: { text: NOTEBOOK_WORDS.openIt(1), act: () => location.assign(notebooks.notebookAt(made)) },
+        });
+    } catch (error) {
+        page.notify(messageOf(error), true);
+    }
+}
 
 /** Resets the notebook and offers to restore it. @param {import('./page.js').Page} page */
 export async function forgetEverything(page) {
@@ -90,13 +102,18 @@ export async function forgetEverything(page) {
  */
 async function restoreForgotten(page) {
     try {
-        const copy = (await listTrash()).find(({ name, why }) => name === page.model.name && why === 'reset');
-        if (copy) location.assign(notebookAt(await restore(copy.id)));
+        const copy = (await notebooks.listTrash()).find(
+            ({ name, why }) => name === page.model.name && why === 'reset',
+        );
+        if (copy) location.assign(notebooks.notebookAt(await notebooks.restore(copy.id)));
         else page.notify(WORDS.restoreFailed, true);
     } catch (error) {
-        page.notify(error instanceof Refusal ? error.message : NOTEBOOK_WORDS.failed, true);
+        page.notify(messageOf(error), true);
     }
 }
+
+/** Why a request failed. @param {unknown} error */
+const messageOf = (error) => (error instanceof notebooks.Refusal ? error.message : NOTEBOOK_WORDS.failed);
 
 /** @param {import('./page.js').Page} page */
 export async function askName(page) {

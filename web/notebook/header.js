@@ -26,25 +26,10 @@ import { LazyPart } from '../shell/lazy-parts.js';
 import { serverPath } from '../shell/server-path.js';
 
 /**
- * @param {{page: import('./page.js').Page, showsGraph: boolean, showsOutline: boolean,
- *   onGraph: () => void, onOutline: () => void, onVariables: () => void, onFiles: () => void,
- *   onPalette: () => void, onPython: () => void, onRunAll: () => void, onFormat: () => void,
- *   onRestart: (runsAll: boolean) => void}} props
+ * @param {{page: import('./page.js').Page, controller: import('../cell/cell-controller.js').CellController,
+ *   showsGraph: boolean, showsOutline: boolean}} props
  */
-export function Header({
-    page,
-    showsGraph,
-    showsOutline,
-    onGraph,
-    onOutline,
-    onVariables,
-    onFiles,
-    onPalette,
-    onPython,
-    onRunAll,
-    onFormat,
-    onRestart,
-}) {
+export function Header({ page, controller, showsGraph, showsOutline }) {
     const { model, scope } = page;
     const MemoryStatus = loadedPart('memory')?.MemoryStatus;
     return html`
@@ -52,7 +37,7 @@ export function Header({
             <a class="brand" href=${serverPath('/')} aria-label=${NOTEBOOK_WORDS.home} title=${NOTEBOOK_WORDS.home}><${Sprout} /></a>
             <h1>${model.name}</h1>
             <${Status} page=${page} />
-            <${PythonName} page=${page} onPython=${onPython} />
+            <${PythonName} page=${page} onPython=${() => controller.showPython()} />
             <${SaveStatus} page=${page} />
             ${
                 page.sandbox &&
@@ -70,18 +55,18 @@ export function Header({
                     page.others().some(({ agent }) => agent) &&
                     html`<${LazyPart} of="agents" view=${agentsView} page=${page} onFailed=${() => {}} />`
                 }
-                <button class="button" aria-pressed=${showsGraph ? 'true' : 'false'} onClick=${onGraph}
+                <button class="button" aria-pressed=${showsGraph ? 'true' : 'false'} onClick=${() => controller.panes?.graph()}
                     title=${WORDS.graph}><${GraphIcon} /><span>${WORDS.states}</span></button>
                 <button class="button" data-outline aria-pressed=${showsOutline ? 'true' : 'false'}
-                    onClick=${onOutline} title=${OUTLINE_WORDS.title}><${OutlineIcon} /><span>
+                    onClick=${() => controller.panes?.outline()} title=${OUTLINE_WORDS.title}><${OutlineIcon} /><span>
                         ${OUTLINE_WORDS.title}</span></button>
                 <button class="button" aria-pressed=${page.variables.isShown ? 'true' : 'false'}
-                    onClick=${onVariables} title=${WORDS.variables}><${TableIcon} /><span>
+                    onClick=${() => controller.panes?.variables()} title=${WORDS.variables}><${TableIcon} /><span>
                         ${WORDS.variables}</span></button>
                 ${
                     scope !== 'view' &&
                     html`<button class="button" data-files aria-pressed=${page.files.isShown ? 'true' : 'false'}
-                    onClick=${onFiles} title=${WORDS.files}><${FolderIcon} /><span>
+                    onClick=${() => controller.panes?.files()} title=${WORDS.files}><${FolderIcon} /><span>
                         ${WORDS.files}</span></button>`
                 }
                 ${
@@ -90,13 +75,12 @@ export function Header({
                     onClick=${() => openShare(page)}>
                     <${LinkIcon} /><span>${WORDS.share}</span></button>`
                 }
-                <button class="button" data-palette onClick=${onPalette} aria-label=${EDITOR_WORDS.palette}
+                <button class="button" data-palette onClick=${() => controller.showPalette()} aria-label=${EDITOR_WORDS.palette}
                     title=${`${EDITOR_WORDS.palette} (Ctrl-Shift-P)`}><${CommandIcon} /></button>
                 <${Menu} label=${WORDS.more} alignEnd face=${html`<${MoreIcon} />`}
                     list=${(/** @type {(takesFocus?: boolean) => void} */ close) => html`<${LazyPart}
-                        of="headerMenu" view=${headerMenu} page=${page} onFailed=${close}
-                        acts=${{ onPalette, onOutline, onPython, onFiles, onRunAll, onFormat, onRestart }}
-                        close=${close} />`} />
+                        of="headerMenu" view=${headerMenu} page=${page} controller=${controller}
+                        onFailed=${close} close=${close} />`} />
             </div>
         </header>`;
 }

@@ -57,18 +57,16 @@ export const WORDS = Object.freeze({
     endedBadly: (/** @type {string} */ how, /** @type {string} */ why) =>
         why ? `Cell ${how}: ${why}` : `Cell ${how}`,
     keys: 'Keyboard shortcuts',
-    restart: 'Restart…',
+    restart: 'Restart',
     restartAsk: 'Restart?',
     restartWhy: (/** @type {number} */ n) =>
         `You return to the start, without variables. The cells shown become drafts there, ready to run ` +
         `again. Nothing is deleted: all states stay in the graph.${stopsRunning(n)}`,
-    restartRun: 'Restart and run all…',
+    restartRun: 'Restart and run all',
     restartRunAsk: 'Restart and run all?',
     restartRunWhy: (/** @type {number} */ n) =>
         `All cells shown run again from the start, as a new branch. Nothing is deleted: all states stay ` +
         `in the graph.${stopsRunning(n)}`,
-    restartRunDo: 'Restart and run all',
-    restartDo: 'Restart',
     restarted: (/** @type {number} */ n, /** @type {number} */ others) =>
         `Restarted.${n === 1 ? ' One cell is now a draft.' : n ? ` ${n} cells are now drafts.` : ''}` +
         `${n && others ? ` ${n === 1 ? 'It comes' : 'They come'} before ${draftsHere(others)}.` : ''}`,

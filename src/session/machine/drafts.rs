@@ -2,7 +2,7 @@
 //! drafts along a lineage.
 
 use super::core::{Core, not_found};
-use super::imported::{imported_runs, sweep_imported};
+use super::imported::{imported_runs, remove_imported};
 use crate::notebook::{
     Base, Draft, DraftId, DraftKind, ExecId, Fact, LineageRange, ReceivedUpdate, Reply, Residency, Run,
     State, StateId, TextUpdate,
@@ -174,7 +174,6 @@ pub(super) fn delete_draft(core: &mut Core, id: &DraftId) -> Reply {
     match core.notebook.remove_draft(id) {
         Some(draft) => {
             publish_removed_drafts(core, draft.on, vec![draft.id]);
-            sweep_imported(core);
             Reply::Done
         }
         None => Reply::Refused(not_found("draft", id)),
@@ -243,8 +242,8 @@ pub(super) fn move_drafts(
         publish_put_drafts(core, parent.clone(), above.iter().map(|d| d.id.clone()));
         publish_put_drafts(core, state.clone(), moved.iter().map(|d| d.id.clone()));
     }
-    publish_removed_drafts(core, on, removed);
-    sweep_imported(core);
+    publish_removed_drafts(core, on, removed.clone());
+    remove_imported(core, |draft| removed.contains(draft));
 }
 
 /// Copies the texts around a draft to the state of a variant: the Markdown drafts directly before

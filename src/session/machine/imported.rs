@@ -1,19 +1,26 @@
-//! Runs that were imported from a notebook file to show its outputs. Each belongs to a draft and is
-//! removed with the draft; while the draft is in the trash, it stays.
+//! Runs that were imported from a notebook file to show its outputs. Each belongs to a draft. It is
+//! removed when the draft has run. If the draft is deleted, it stays until the trash is emptied,
+//! because an undo, or a copy of the draft, shows its outputs again.
 
 use super::core::Core;
 use crate::notebook::{DraftId, ExecId, Fact, Run, RunStatus};
 use std::collections::{HashMap, HashSet};
 
-/// Removes imported runs whose drafts no longer exist.
+/// Removes the imported runs of drafts that no longer exist.
 pub(super) fn sweep_imported(core: &mut Core) {
-    // A set makes lookups fast: a file may have thousands of cells, and this function runs after
-    // each cell.
     let drafts = core.notebook.drafts().chain(core.notebook.trash().drafts());
-    let drafts: HashSet<&DraftId> = drafts.map(|draft| &draft.id).collect();
+    let drafts: HashSet<DraftId> = drafts.map(|draft| draft.id.clone()).collect();
+    remove_imported(core, |draft| !drafts.contains(draft));
+}
+
+/// Removes the imported runs of some drafts, except those that other drafts show.
+pub(super) fn remove_imported(core: &mut Core, is_gone: impl Fn(&DraftId) -> bool) {
+    let shown: HashSet<&ExecId> =
+        core.notebook.drafts().filter_map(|draft| draft.stale_run.as_ref()).collect();
     let is_left = |run: &&Run| {
-        let has_draft = run.draft.as_ref().is_some_and(|draft| drafts.contains(draft));
-        run.status == RunStatus::Imported && !has_draft
+        run.status == RunStatus::Imported
+            && run.draft.as_ref().is_none_or(&is_gone)
+            && !shown.contains(&run.exec_id)
     };
     let runs: Vec<ExecId> = core.notebook.runs().filter(is_left).map(|run| run.exec_id.clone()).collect();
     for run in &runs {

@@ -107,18 +107,18 @@ pub(in crate::session::machine) fn restore(parts: &mut Parts, id: &str) -> Reply
 
 /// Deletes the deleted states and runs for good.
 pub(in crate::session::machine) fn empty_trash(parts: &mut Parts) -> Reply {
-    let purged = parts.core.notebook.empty_trash();
-    publish_purged(parts, purged);
+    let (states, runs) = parts.core.notebook.empty_trash();
+    publish_removed(parts, states, runs, None);
+    sweep_imported(&mut parts.core);
     Reply::Done
 }
 
 /// Purges old deletions from the trash.
 pub(in crate::session::machine) fn trim_trash(parts: &mut Parts) {
-    let purged = parts.core.notebook.trim_trash(parts.core.now_ms);
-    publish_purged(parts, purged);
-}
-
-fn publish_purged(parts: &mut Parts, (states, runs): (Vec<StateId>, Vec<ExecId>)) {
+    let (states, runs) = parts.core.notebook.trim_trash(parts.core.now_ms);
+    if states.is_empty() && runs.is_empty() {
+        return;
+    }
     publish_removed(parts, states, runs, None);
     sweep_imported(&mut parts.core);
 }

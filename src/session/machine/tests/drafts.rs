@@ -340,7 +340,7 @@ fn what_stands_below_an_inserted_cell_waits_below_it() {
 }
 
 #[test]
-fn what_came_in_a_file_stands_below_its_draft_and_goes_with_it() {
+fn what_came_in_a_file_goes_when_its_draft_has_run_or_the_trash_is_emptied() {
     use super::*;
     use crate::notebook::{Asked, Run, RunStatus};
     let mut notebook = Notebook::new("n", 0.0);
@@ -375,15 +375,15 @@ fn what_came_in_a_file_stands_below_its_draft_and_goes_with_it() {
         left(&machine)
     };
     assert_eq!(tell("open"), "abcd", "they count as ended");
-    assert_eq!(tell("undraft b"), "acd");
+    assert_eq!(tell("undraft b"), "abcd", "an undo shows it again");
     tell("run x draft a");
     tell("p2 began");
-    assert_eq!(tell("p2 raises Error"), "acd", "a draft that failed keeps them");
+    assert_eq!(tell("p2 raises Error"), "abcd", "a draft that failed keeps them");
     tell("run y draft a");
     tell("p3 began");
-    assert_eq!(tell("p3 ok"), "cd", "the others moved on");
-    assert_eq!(tell("delete s1"), "cd", "their drafts are in the trash with the state");
-    assert_eq!(tell("restore s1"), "cd");
+    assert_eq!(tell("p3 ok"), "bcd", "the others moved on");
+    assert_eq!(tell("delete s1"), "bcd", "their drafts are in the trash with the state");
+    assert_eq!(tell("restore s1"), "bcd");
     tell("delete s1");
     assert_eq!(tell("empty trash"), "", "their drafts are gone with the state");
 }
