@@ -790,6 +790,16 @@ test(
     },
 );
 
+test('the outputs of an earlier version are dimmed, also those in frames', nightly(real), async () => {
+    await run('from IPython.display import HTML\nHTML("<b>framed</b>")', 'Control+Enter');
+    await ran(1);
+    await page.locator('.frame-place[data-ready]').waitFor();
+    for (const key of ['0', '0']) await page.keyboard.press(key);
+    const frame = page.locator('.stale .frame-place[data-ready]');
+    await frame.waitFor();
+    assert.equal(await frame.evaluate((one) => getComputedStyle(one).opacity), '0.65');
+});
+
 test('the find bar and the buttons beside an output cover nothing', nightly(), async () => {
     await run('print("word " * 200)');
     await ran(1);
