@@ -487,11 +487,18 @@ test('“Clear all outputs” makes drafts without outputs at the start, as one 
     await becomes(printed, before[0]);
     await page.locator('.cell').nth(2).focus();
     await keys('0', '0');
-    await becomes(() => texts('.stale .stream'), before[0]);
+    const stale = () => texts('.stale .stream');
+    await becomes(stale, before[0]);
+    await page.locator('.cell').nth(1).getByRole('button', { name: 'Clear' }).click();
+    await becomes(stale, ['one', 'three']);
+    await focused([1, 'cell']);
+    await keys('z');
+    await becomes(stale, before[0]);
+    await focused([1, 'cell']);
     await clear();
     await becomes(printed, []);
     await keys('Control+z');
-    await becomes(() => texts('.stale .stream'), before[0]);
+    await becomes(stale, before[0]);
 });
 
 test('Ctrl-Backspace merges with the cell above, also cells that ran', async () => {

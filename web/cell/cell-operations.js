@@ -40,10 +40,10 @@ export class CellOperations {
             const on = cell.state.parent ?? ROOT_STATE;
             return model.states.get(on)?.living === 'deleted'
                 ? this.insertAtEnd(cell, piece)
-                : this.#addAt({ on, before: cell.state.id }, drafts.lastOn(on, cell.state.id), piece);
+                : this.addAt({ on, before: cell.state.id }, drafts.lastOn(on, cell.state.id), piece);
         }
         if (cell.kind === 'attempt') return this.insertAtEnd(cell, piece);
-        return this.#addAt(
+        return this.addAt(
             cell.draft,
             cell.isFresh ? drafts.lastOn(cell.draft.on) : drafts.before(cell.draft),
             piece,
@@ -60,8 +60,8 @@ export class CellOperations {
         const draft = cell.kind === 'text' ? this.asDraft(cell) : null;
         if (draft) return this.insertBelow(draft, piece);
         if (cell.kind === 'ran' && !cell.isHere && cell.state.living !== 'deleted')
-            return this.#addAt({ on: cell.state.id, before: this.#nextOf(cell.state.id) }, null, piece);
-        if (cell.kind === 'draft' && cell.isInside) return this.#addAt(cell.draft, cell.draft.id, piece);
+            return this.addAt({ on: cell.state.id, before: this.#nextOf(cell.state.id) }, null, piece);
+        if (cell.kind === 'draft' && cell.isInside) return this.addAt(cell.draft, cell.draft.id, piece);
         return this.insertAtEnd(cell, piece);
     }
 
@@ -90,8 +90,14 @@ export class CellOperations {
         return line[line.findIndex(({ id }) => id === state) + 1]?.id ?? null;
     }
 
-    /** @param {DraftPosition} place @param {string | null} after @param {Piece} piece */
-    #addAt({ on, before }, after, piece) {
+    /**
+     * Adds a draft at a position.
+     * @param {DraftPosition} place
+     * @param {string | null} after the draft above it there
+     * @param {Piece} piece
+     * @returns {string} its id
+     */
+    addAt({ on, before }, after, piece) {
         const id = newId();
         if (on !== this.page.here) this.page.openedDrafts.add(id);
         return this.page.drafts.add({ id, on, before, ...piece }, after);
@@ -321,7 +327,7 @@ export class CellOperations {
         if (page.model.states.get(on)?.living === 'deleted') return null;
         let last = page.drafts.lastOn(on, state.id);
         for (const source of state.prose.slice(0, index + 1))
-            last = this.#addAt({ on, before: state.id }, last, { kind: 'markdown', source });
+            last = this.addAt({ on, before: state.id }, last, { kind: 'markdown', source });
         page.prose.set(state.id, state.prose.slice(index + 1));
         const draft = page.cells().find(({ key }) => key === last);
         return draft?.kind === 'draft' ? draft : null;

@@ -21,7 +21,7 @@ import { ResidencyNotice, ResidencyLine } from '../checkpoints/residency-view.js
 import { ROW_WORDS } from '../sweep/row-words.js';
 import { showSweep } from '../sweep/sweep-commands.js';
 import { memberOf } from '../sweep/sweeps.js';
-import { LazyPart, loadPart } from '../shell/lazy-parts.js';
+import { LazyPart, loadPart, withPart } from '../shell/lazy-parts.js';
 import { Menu } from '../ui/menu.js';
 import { Outputs } from '../outputs/outputs.js';
 import { Markdown } from '../outputs/rich-text.js';
@@ -305,9 +305,10 @@ export class Cell extends Component {
 const Stale = ({ draft, run, controller, mayRun }) => html`
     <div class="stale"><${Outputs} key=${run.exec_id} run=${run} rev=${run.rev} controller=${controller}
         mayRun=${false} /></div>
-    <div class="notes"><span>${WORDS.outdated}</span>${
+    <div class="notes">${run.status !== 'imported' && html`<span>${WORDS.outdated}</span>`}${
         mayRun &&
-        html`<button class="text-button" onClick=${() => controller.page.drafts.clearStale(draft)}>
+        html`<button class="text-button" onClick=${() =>
+            withPart('clear', controller.page, ({ clearOutput }) => clearOutput(controller, draft))}>
             ${WORDS.clearStale}</button>`
     }</div>`;
 

@@ -1,5 +1,5 @@
 // @ts-check
-// Clears the outputs of all cells.
+// Clears the outputs of all cells, or of one draft. Undo shows them again.
 //
 // A state keeps its outputs. So cells that ran become drafts at the root, as in a restart, but
 // without what they had shown. The line with the outputs stays in the graph.
@@ -9,7 +9,11 @@ import { hasEnded, ROOT_STATE } from '../shell/protocol.js';
 import { MENU_WORDS as WORDS } from './menu-words.js';
 import { shownPieces } from './cell-operations.js';
 
-/** @param {import('./cell-controller.js').CellController} controller */
+/** @typedef {import('./cell-controller.js').CellController} CellController */
+/** @typedef {import('./cell-operations.js').CellOperations} CellOperations */
+/** @typedef {import('../shell/protocol.js').Draft} Draft */
+
+/** @param {CellController} controller */
 export function clearOutputs({ page, edits, focus }) {
     const cells = page.cells();
     const runs = cells.flatMap((cell) => runOf(cell) ?? []);
@@ -24,17 +28,38 @@ export function clearOutputs({ page, edits, focus }) {
 }
 
 /**
- * @param {import('./cell-operations.js').CellOperations} operations
+ * @param {CellOperations} operations
  * @param {import('../notebook/cell-list.js').Cell[]} cells
  */
 function cleared(operations, cells) {
     const pieces = cells.flatMap(shownPieces).map((piece) => ({ ...piece, stale_run: null }));
-    if (operations.page.here === ROOT_STATE) operations.remove(draftsOf(operations, cells), []);
+    const drafts = operations.movable(cells).map(({ draft }) => draft);
+    if (operations.page.here === ROOT_STATE) operations.remove(drafts, []);
     return operations.replaceDrafts(ROOT_STATE, pieces);
 }
 
 /**
- * @param {import('./cell-operations.js').CellOperations} operations
- * @param {import('../notebook/cell-list.js').Cell[]} cells
+ * Clears the outputs that a draft shows of an earlier run.
+ * @param {CellController} controller
+ * @param {Draft} draft
  */
-const draftsOf = (operations, cells) => operations.movable(cells).map(({ draft }) => draft);
+export function clearOutput({ page, edits, focus }, draft) {
+    const { id } = draft;
+    const key = edits.history.record(() => replaced(edits.operations, page.drafts.now(draft)), {
+        said: WORDS.clearedOutput,
+        key: id,
+    });
+    focus.go({ key, asCell: true });
+}
+
+/**
+ * Puts a draft without outputs in place of one.
+ * @param {CellOperations} operations
+ * @param {Draft} draft
+ * @returns {string} its id
+ */
+function replaced(operations, { id, on, before, kind, source, imported_cell }) {
+    const made = operations.addAt({ on, before }, id, { kind, source, imported_cell });
+    operations.page.drafts.remove(id);
+    return made;
+}

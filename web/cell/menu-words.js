@@ -18,7 +18,8 @@ export const MENU_WORDS = Object.freeze({
     }),
     runs: (/** @type {number} */ n) => `Runs ${counted(n, 'cell')}`,
     runsRest: 'Then, if it succeeds, the cells that ran below',
-    // Clearing all outputs
+    // Clearing outputs
+    clearedOutput: 'Output cleared.',
     clearOutputs: 'Clear all outputs',
     clearedOutputs: (/** @type {number} */ n) =>
         `Outputs cleared. ${n === 1 ? 'The cell is a draft' : 'All cells are drafts'} at the start now; ` +

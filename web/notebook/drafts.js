@@ -38,7 +38,6 @@ const WAIT_MS = 300;
  * @property {boolean} recovers whether the typing to be sent may contain what other clients typed:
  *   the server lost it in a crash, and they send it again too
  * @property {boolean} unsent whether typing or a change of kind is not sent yet
- * @property {boolean} isCleared whether the outputs of an earlier run are no longer to be shown
  * @property {number} sending the number of unanswered messages
  * @property {unknown} timer
  */
@@ -121,8 +120,7 @@ export class Drafts {
             .map((draft) => {
                 const local = this.local.get(draft.id);
                 if (!local) return draft;
-                const stale_run = local.isCleared ? null : draft.stale_run;
-                return { ...draft, stale_run, source: local.draft.source, kind: local.draft.kind };
+                return { ...draft, source: local.draft.source, kind: local.draft.kind };
             });
         for (const { draft, after } of this.local.values()) {
             if (draft.on !== state || this.model.draft(draft.id)) continue;
@@ -231,14 +229,6 @@ export class Drafts {
         this.send({ do: 'put_draft', draft, after, in_place: false }).then(this.host.refused);
     }
 
-    /** Shows no outputs of an earlier run at a draft any more. @param {Draft} draft */
-    clearStale(draft) {
-        this.put(this.now(draft));
-        const local = this.local.get(draft.id);
-        if (local) local.isCleared = true;
-        this.flush(draft.id);
-    }
-
     /** @param {Draft} draft @param {string | null} after @returns {Local} */
     #begin(draft, after) {
         const known = this.model.draft(draft.id);
@@ -259,7 +249,6 @@ export class Drafts {
             arrived: this.#arrived(known),
             recovers: false,
             unsent: true,
-            isCleared: false,
             sending: 0,
             timer: null,
         };
@@ -296,7 +285,7 @@ export class Drafts {
         local.unsent = false;
         const { text } = local;
         const known = this.model.draft(id);
-        const isSame = text.isSettled && local.draft.kind === local.kind && !clears(local, known);
+        const isSame = text.isSettled && local.draft.kind === local.kind;
         if (text.version !== NEW && isSame && !local.sending) return this.#settle(local);
         const base = Math.max(text.version, 0) + text.sent.length;
         const number = local.arrived + local.sent.length + 1;
@@ -306,7 +295,6 @@ export class Drafts {
         local.sending += 1;
         // A run may have moved the draft to the next state meanwhile.
         const draft = { ...(known ?? local.draft), kind: local.draft.kind, source: text.text };
-        if (local.isCleared) draft.stale_run = null;
         const update = { client: this.client, number, changes: changes.toJSON() };
         const place = { after: local.after, in_place: known !== undefined };
         this.send({ do: 'put_draft', draft, ...place, base, update }).then((reply) => {
@@ -592,13 +580,6 @@ function confirm(local, version) {
     const message = local.sent.shift();
     if (message) [local.kind, local.arrived] = [message.kind, message.number];
 }
-
-/**
- * Whether the server shall still drop the outputs of an earlier run.
- * @param {Local} local
- * @param {Draft | undefined} known
- */
-const clears = ({ isCleared }, known) => isCleared && known?.stale_run != null;
 
 /** The server has refused the messages in flight. @param {Local} local */
 function retract(local) {

@@ -8,6 +8,7 @@ export const PARTS = {
     away: () => import('../notebook/away.js'),
     branches: () => import('../branches/branches-dialog.js'),
     cellMenu: () => import('../cell/cell-menu.js'),
+    clear: () => import('../cell/clear-outputs.js'),
     compare: () => import('../compare/compare-view.js'),
     crash: () => import('../cell/crash.js'),
     deletions: () => import('../trash/deletions.js'),
