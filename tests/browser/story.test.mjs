@@ -291,7 +291,7 @@ test('a viewer sees all cells and is offered no action', nightly(), async () => 
     const guest = await open(`${new URL(page.url()).origin}/n/main?token=${token}`);
     await ran(3, guest);
     assert.equal(await guest.locator('.cell[data-kind="draft"]').count(), 0);
-    assert.equal(await guest.locator('.tools').count(), 0);
+    assert.equal(await guest.locator('.tools button').count(), 0);
     assert.equal(await guest.getByRole('button', { name: 'Share' }).count(), 0);
     assert.equal(await guest.locator('.cm-content[contenteditable="true"]').count(), 0);
     await run('print("live")');
