@@ -455,15 +455,15 @@ export const GUIDE_TASKS = [
         name: 'upload a file and rename it',
         guide: 'files',
         does: {
-            ratoon: '*Files*, *Upload…*, *Rename…* in its menu, Enter',
+            ratoon: '*Files*, *Upload…*, F2, Enter',
             lab: 'the upload button, click it, F2, Enter',
         },
         async ratoon(hands) {
             const { page } = hands;
             await hands.click(page.getByRole('button', { name: 'Files' }));
             await hands.upload(page.getByRole('button', { name: 'Upload' }), FILE);
-            await hands.click(page.getByLabel('Actions for data.csv'));
-            await hands.click(page.getByRole('menuitem', { name: 'Rename' }));
+            await page.waitForFunction(() => document.activeElement.closest('[data-name="data.csv"]'));
+            await hands.press('F2');
             await page.waitForFunction(() => document.activeElement.closest('dialog'));
             await page.keyboard.press('Control+a');
             await hands.type('other.csv');

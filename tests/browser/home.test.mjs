@@ -53,6 +53,22 @@ const post = (path, body) =>
             ),
         [path, JSON.stringify(body)],
     );
+/** The files pane of the page. */
+function filesPane() {
+    const pane = page.locator('.files-pane');
+    const shown = () =>
+        pane.locator('tr[data-name]').evaluateAll((all) => all.map((one) => one.dataset.name));
+    return {
+        pane,
+        entry: (name) => pane.locator(`[data-name="${name}"] .file-name`),
+        listed: (names) => becomes(shown, names),
+        async upload(...files) {
+            const choosing = page.waitForEvent('filechooser');
+            await pane.getByRole('button', { name: 'Upload…' }).click();
+            await (await choosing).setFiles(files);
+        },
+    };
+}
 const names = (on = page) => texts('.notebooks a', on);
 const named = async (wanted) =>
     page.waitForFunction(
@@ -337,13 +353,7 @@ testOnOwnServer(
     'the files pane shows, uploads, renames, deletes and restores the files of the cells',
     real,
     async () => {
-        const pane = page.locator('.files-pane');
-        const entry = (name) => pane.locator(`[data-name="${name}"] .file-name`);
-        const listed = (names) =>
-            becomes(
-                () => pane.locator('tr[data-name]').evaluateAll((all) => all.map((one) => one.dataset.name)),
-                names,
-            );
+        const { pane, entry, listed, upload } = filesPane();
         await run('import os; os.mkdir("data"); open("made.txt", "w").write("by a cell")');
         await ran(1);
         await page.getByRole('button', { name: 'Files' }).click();
@@ -355,15 +365,11 @@ testOnOwnServer(
         await entry('data').focus();
         await page.keyboard.press('Enter');
         await pane.getByText('This folder is empty').waitFor();
-        const upload = async (...files) => {
-            const choosing = page.waitForEvent('filechooser');
-            await pane.getByRole('button', { name: 'Upload…' }).click();
-            await (await choosing).setFiles(files);
-        };
         const csv = { name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b\n1,2\n') };
-        await upload(csv, { ...csv, name: 'b.ipynb', buffer: Buffer.from(FILE) });
+        await upload({ ...csv, name: 'b.ipynb', buffer: Buffer.from(FILE) }, csv);
         await listed(['a.csv', 'b.ipynb']);
-        await entry('a.csv').focus();
+        // The last uploaded file has the focus.
+        await focusIs('a.csv');
         await page.keyboard.press('Enter');
         await page.locator('dialog .file-text').getByText('a,b').waitFor();
         await page.keyboard.press('Escape');
@@ -400,5 +406,45 @@ testOnOwnServer(
         await page.locator('.notice').getByRole('button', { name: 'Open' }).click();
         await page.waitForURL(`${origin()}/n/b**`);
         await sees('plain words');
+    },
+);
+
+testOnOwnServer(
+    'an uploaded file gets the focus and comes into view, but not from a user who types',
+    real,
+    async () => {
+        const { pane, entry, upload } = filesPane();
+        const file = (name) => ({ name, mimeType: 'text/csv', buffer: Buffer.from('a,b\n1,2\n') });
+        await run('for i in range(100): open(f"f{i:02}.txt", "w").close()');
+        await ran(1);
+        await page.getByRole('button', { name: 'Files' }).click();
+        await entry('f99.txt').waitFor();
+        for (const name of ['z.csv', 'a.csv', 'f50.csv']) {
+            await upload(file(name));
+            await focusIs(name);
+            const box = await entry(name).boundingBox();
+            const list = await pane.locator('.files-list').boundingBox();
+            assert.ok(box.y >= list.y + 20 && box.y + box.height <= list.y + list.height, name);
+        }
+        await page.keyboard.press('F2');
+        await page.locator('dialog input').fill('g.csv');
+        await page.keyboard.press('Enter');
+        await focusIs('g.csv');
+
+        let release;
+        const held = new Promise((done) => (release = done));
+        await page.route('**/api/files/late.csv', async (route) => {
+            await held;
+            await route.continue();
+        });
+        await upload(file('late.csv'));
+        await pane.locator('.uploads li').waitFor();
+        await page.locator('.cell[data-fresh] .cm-content').click();
+        await page.keyboard.type('mine');
+        release();
+        await entry('late.csv').waitFor();
+        await page.getByText('Uploaded “late.csv”.').waitFor();
+        await page.keyboard.type(' too');
+        assert.equal(await page.evaluate(() => document.activeElement.textContent), 'mine too');
     },
 );
