@@ -486,10 +486,16 @@ export const GUIDE_TASKS = [
         name: 'look at a CSV file as a table',
         guide: 'file_formats',
         does: {
-            ratoon: 'not possible without a cell: *Files* shows its text',
+            ratoon: '*Files*, the file',
             lab: 'double-click it',
         },
-        ratoon: null,
+        async ratoon(hands) {
+            const { page } = hands;
+            await ratoon.run(hands, TABLE, '15');
+            await hands.click(page.getByRole('button', { name: 'Files' }));
+            await hands.click(page.locator('[data-name="data.csv"] .file-name'));
+            await page.locator('dialog .grid-cell', { hasText: 'b' }).waitFor();
+        },
         async lab(hands) {
             const { page } = hands;
             await lab.run(hands, TABLE, '15');
