@@ -451,15 +451,15 @@ export const GUIDE_TASKS = [
         name: 'upload a file and rename it',
         guide: 'files',
         does: {
-            ratoon: '*Files*, *Upload…*, *Rename…* in its menu, Enter',
+            ratoon: '*Files*, *Upload…*, F2, Enter',
             lab: 'the upload button, click it, F2, Enter',
         },
         async ratoon(hands) {
             const { page } = hands;
             await hands.click(page.getByRole('button', { name: 'Files' }));
             await hands.upload(page.getByRole('button', { name: 'Upload' }), FILE);
-            await hands.click(page.getByLabel('Actions for data.csv'));
-            await hands.click(page.getByRole('menuitem', { name: 'Rename' }));
+            await page.waitForFunction(() => document.activeElement.closest('[data-name="data.csv"]'));
+            await hands.press('F2');
             await page.waitForFunction(() => document.activeElement.closest('dialog'));
             await page.keyboard.press('Control+a');
             await hands.type('other.csv');
@@ -482,10 +482,16 @@ export const GUIDE_TASKS = [
         name: 'look at a CSV file as a table',
         guide: 'file_formats',
         does: {
-            ratoon: 'not possible without a cell: *Files* shows its text',
+            ratoon: '*Files*, the file',
             lab: 'double-click it',
         },
-        ratoon: null,
+        async ratoon(hands) {
+            const { page } = hands;
+            await ratoon.run(hands, TABLE, '15');
+            await hands.click(page.getByRole('button', { name: 'Files' }));
+            await hands.click(page.locator('[data-name="data.csv"] .file-name'));
+            await page.locator('dialog .grid-cell', { hasText: 'b' }).waitFor();
+        },
         async lab(hands) {
             const { page } = hands;
             await lab.run(hands, TABLE, '15');

@@ -649,11 +649,14 @@ test('the list of notebooks, imported and exported files, and signing in', real,
         fetch('/api/files/a.csv', {
             method: 'PUT',
             headers: { 'content-type': 'application/octet-stream' },
-            body: 'a,b',
+            body: 'a,b\n1,2\n',
         }),
     );
     await page.getByRole('button', { name: 'Files' }).click();
     await page.locator('[data-name="a.csv"] .file-name').click();
+    await page.locator('.grid-cell').first().waitFor();
+    await examine(page, 'a table of the files pane');
+    await page.getByRole('button', { name: 'Show as text' }).click();
     await page.waitForSelector('.file-text');
     await examine(page, 'a file of the files pane');
     await page.keyboard.press('Escape');

@@ -6,7 +6,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { becomes, nightly } from './browser.mjs';
 import { listen } from './listen.mjs';
-import { forgive, open, page, ran, run, sees, testOnOwnServer, texts } from './harness.mjs';
+import { CsvTable } from '../../web/table/csv-table.js';
+import { png } from './png.mjs';
+import { forgive, lacks, open, page, ran, run, sees, testOnOwnServer, texts } from './harness.mjs';
 
 const real = { skip: !process.env.RATOON_BIN };
 
@@ -53,6 +55,22 @@ const post = (path, body) =>
             ),
         [path, JSON.stringify(body)],
     );
+/** The files pane of the page. */
+function filesPane() {
+    const pane = page.locator('.files-pane');
+    const shown = () =>
+        pane.locator('tr[data-name]').evaluateAll((all) => all.map((one) => one.dataset.name));
+    return {
+        pane,
+        entry: (name) => pane.locator(`[data-name="${name}"] .file-name`),
+        listed: (names) => becomes(shown, names),
+        async upload(...files) {
+            const choosing = page.waitForEvent('filechooser');
+            await pane.getByRole('button', { name: 'Upload…' }).click();
+            await (await choosing).setFiles(files);
+        },
+    };
+}
 const names = (on = page) => texts('.notebooks a', on);
 const named = async (wanted) =>
     page.waitForFunction(
@@ -348,13 +366,7 @@ testOnOwnServer(
     'the files pane shows, uploads, renames, deletes and restores the files of the cells',
     real,
     async () => {
-        const pane = page.locator('.files-pane');
-        const entry = (name) => pane.locator(`[data-name="${name}"] .file-name`);
-        const listed = (names) =>
-            becomes(
-                () => pane.locator('tr[data-name]').evaluateAll((all) => all.map((one) => one.dataset.name)),
-                names,
-            );
+        const { pane, entry, listed, upload } = filesPane();
         await run('import os; os.mkdir("data"); open("made.txt", "w").write("by a cell")');
         await ran(1);
         await page.getByRole('button', { name: 'Files' }).click();
@@ -366,17 +378,13 @@ testOnOwnServer(
         await entry('data').focus();
         await page.keyboard.press('Enter');
         await pane.getByText('This folder is empty').waitFor();
-        const upload = async (...files) => {
-            const choosing = page.waitForEvent('filechooser');
-            await pane.getByRole('button', { name: 'Upload…' }).click();
-            await (await choosing).setFiles(files);
-        };
         const csv = { name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b\n1,2\n') };
-        await upload(csv, { ...csv, name: 'b.ipynb', buffer: Buffer.from(FILE) });
+        await upload({ ...csv, name: 'b.ipynb', buffer: Buffer.from(FILE) }, csv);
         await listed(['a.csv', 'b.ipynb']);
-        await entry('a.csv').focus();
+        // The last uploaded file has the focus.
+        await focusIs('a.csv');
         await page.keyboard.press('Enter');
-        await page.locator('dialog .file-text').getByText('a,b').waitFor();
+        await page.locator('dialog .grid-cell').first().waitFor();
         await page.keyboard.press('Escape');
         await page.keyboard.press('F2');
         await page.locator('dialog input').fill('c.csv');
@@ -411,5 +419,170 @@ testOnOwnServer(
         await page.locator('.notice').getByRole('button', { name: 'Open' }).click();
         await page.waitForURL(`${origin()}/n/b**`);
         await sees('plain words');
+    },
+);
+
+testOnOwnServer(
+    'an uploaded file gets the focus and comes into view, but not from a user who types',
+    real,
+    async () => {
+        const { pane, entry, upload } = filesPane();
+        const file = (name) => ({ name, mimeType: 'text/csv', buffer: Buffer.from('a,b\n1,2\n') });
+        await run('for i in range(100): open(f"f{i:02}.txt", "w").close()');
+        await ran(1);
+        await page.getByRole('button', { name: 'Files' }).click();
+        await entry('f99.txt').waitFor();
+        for (const name of ['z.csv', 'a.csv', 'f50.csv']) {
+            await upload(file(name));
+            await focusIs(name);
+            const box = await entry(name).boundingBox();
+            const list = await pane.locator('.files-list').boundingBox();
+            assert.ok(box.y >= list.y + 20 && box.y + box.height <= list.y + list.height, name);
+        }
+        await page.keyboard.press('F2');
+        await page.locator('dialog input').fill('g.csv');
+        await page.keyboard.press('Enter');
+        await focusIs('g.csv');
+
+        let release;
+        const held = new Promise((done) => (release = done));
+        await page.route('**/api/files/late.csv', async (route) => {
+            await held;
+            await route.continue();
+        });
+        await upload(file('late.csv'));
+        await pane.locator('.uploads li').waitFor();
+        await page.locator('.cell[data-fresh] .cm-content').click();
+        await page.keyboard.type('mine');
+        release();
+        await entry('late.csv').waitFor();
+        await page.getByText('Uploaded “late.csv”.').waitFor();
+        await page.keyboard.type(' too');
+        assert.equal(await page.evaluate(() => document.activeElement.textContent), 'mine too');
+    },
+);
+
+testOnOwnServer('a CSV file opens as a table without Python', real, async () => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const { entry, upload } = filesPane();
+    const dialog = page.locator('dialog');
+    const column = (at) => texts(`dialog .grid-row .grid-cell:nth-child(${at})`);
+    const status = dialog.locator('.grid-top [role="status"]');
+    const made = {
+        'data.csv': '\uFEFFname;n;\r\n"b ""x""";10;<b>bold</b>\r\n\r\na;9\r\n"c\nd";;"e;f"\r\n',
+        'tabs.tsv': 'a, b\tc\n1, 2\t3\n',
+        'old.csv': Buffer.from('n\nM\xfcll \x80\n', 'latin1'),
+        'picture.csv': Buffer.from(png(2, 2, [0, 90, 0]), 'base64'),
+        'old.txt': Buffer.from('\x80 5', 'latin1'),
+        'empty.csv': '',
+        'large.csv': `n,text\n${'12345678,"a text of a row"\n'.repeat(400_000)}`,
+    };
+    await page.getByRole('button', { name: 'Files' }).click();
+    const files = Object.entries(made).map(([name, text]) => ({
+        name,
+        mimeType: 'text/csv',
+        buffer: Buffer.from(text),
+    }));
+    await upload(...files);
+    await focusIs('large.csv');
+
+    // The keys, filters and copies are those of the grid of a data frame.
+    await entry('data.csv').click();
+    await becomes(() => column(1), ['b "x"', 'a', 'c\nd']);
+    assert.deepEqual(await column(3), ['<b>bold</b>', 'missing', 'e;f']);
+    assert.equal(await status.textContent(), '3 rows, 3 columns');
+    assert.deepEqual(await texts('dialog .grid-name b'), ['name', 'n', 'Column 3']);
+    assert.equal(
+        await page.getByRole('grid').evaluate((one) => one === document.activeElement),
+        true,
+        'the grid has the focus',
+    );
+    for (const key of ['ArrowRight', 'ArrowUp', 'Enter']) await page.keyboard.press(key);
+    await becomes(() => column(2), ['9', '10', 'missing']);
+    for (const key of ['ArrowDown', 'Shift+ArrowRight', 'Control+c']) await page.keyboard.press(key);
+    await page.getByText('Copied 1 row × 2 columns.').waitFor();
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), '9\t\n');
+    await page.keyboard.press('f');
+    await page.getByLabel('Column', { exact: true }).selectOption('n');
+    await page.getByLabel('Condition', { exact: true }).selectOption('is at least');
+    await page.getByLabel('Value', { exact: true }).fill('ten');
+    await page.keyboard.press('Enter');
+    await page.getByText('which is not a number').waitFor();
+    await page.getByLabel('Value', { exact: true }).fill('9.5');
+    await page.keyboard.press('Enter');
+    await becomes(() => status.textContent(), '1 of 3 rows, 3 columns');
+    const coming = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download CSV' }).click();
+    const saved = await coming;
+    assert.equal(saved.suggestedFilename(), 'data.csv');
+    assert.equal(await readFile(await saved.path(), 'utf8'), 'name,n,\n"b ""x""",10,<b>bold</b>\n');
+    await page.getByRole('button', { name: 'Show as text' }).click();
+    await dialog.locator('.file-text', { hasText: 'name;n;' }).waitFor();
+    await page.getByRole('button', { name: 'Show as table' }).click();
+    await becomes(() => status.textContent(), '1 of 3 rows, 3 columns');
+    await page.keyboard.press('Escape');
+    await focusIs('data.csv');
+
+    const opens = async (name, wanted, ...said) => {
+        await entry(name).click();
+        await becomes(() => status.textContent(), wanted);
+        for (const text of said) await dialog.getByText(text).first().waitFor();
+        await page.keyboard.press('Escape');
+        await dialog.waitFor({ state: 'detached' });
+    };
+    await opens('tabs.tsv', '1 row, 2 columns', '1, 2');
+    await opens('old.csv', '1 row, 1 column', 'Müll €', 'Read as Windows-1252, because it is not UTF-8.');
+    await opens('empty.csv', '0 rows, 0 columns', 'No rows.');
+    await opens('large.csv', '370,370 rows, 2 columns', 'Only the first 10 MB are shown.');
+    await entry('old.txt').click();
+    await dialog.locator('.file-text', { hasText: '€ 5' }).waitFor();
+    await dialog.getByText('Read as Windows-1252').waitFor();
+    await page.keyboard.press('Escape');
+    await entry('picture.csv').click();
+    await dialog.getByText('There is no preview for files of this type.').waitFor();
+    assert.equal(await dialog.getByRole('button', { name: 'Show as text' }).count(), 0);
+});
+
+testOnOwnServer(
+    'a CSV file is sorted, filtered and summarised as its data frame is',
+    { skip: lacks('pandas') },
+    async () => {
+        const words = ['b', '', 'B', 'ä', 'a b', '10', '9'];
+        const values = ['10', '-1.5', '', '9', '2e2', '10'];
+        const lines = Array.from({ length: 60 }, (_, i) => [i, words[i % 7], values[i % 6]].join());
+        const text = `i,word,x\n${lines.join('\n')}\n`;
+        const code = `import io, pandas as pd\ndf = pd.read_csv(io.StringIO("""${text}"""))`;
+        const command = (body) => post('/api/notebooks/main/commands', body);
+        const exec_id = '0'.repeat(32);
+        const { state } = await command({ do: 'run', exec_id, code, on: { state: 'initial' } });
+        const file = new CsvTable(text);
+        const conditions = ['contains', 'equal', 'unequal', 'less', 'at_most', 'greater', 'at_least'];
+        const filters = [
+            ...conditions.flatMap((is) => [
+                { column: 1, is, value: 'B' },
+                { column: 2, is, value: '10' },
+            ]),
+            ...[1, 2].flatMap((column) => ['missing', 'present'].map((is) => ({ column, is }))),
+        ];
+        const orders = [0, 1, 2].flatMap((column) =>
+            [false, true].map((descending) => ({ sort: { column, descending }, filters: [] })),
+        );
+        const views = [...orders, ...filters.map((one) => ({ sort: null, filters: [one] }))];
+        // The rows' numbers, and what the summaries count. The frame begins with an index column.
+        const told = (/** @type {any} */ { table }, first) => [
+            table.rows.map((row) => row[first]),
+            table.summaries.columns.slice(first).map((one) => [one.bars ?? one.distinct, one.missing]),
+        ];
+        for (const { sort, filters } of views) {
+            const of = (first) => ({
+                expression: 'df',
+                limit: 100,
+                summaries: true,
+                sort: sort && { ...sort, column: sort.column + first },
+                filters: filters.map((one) => ({ ...one, column: one.column + first })),
+            });
+            const frame = await command({ do: 'table', state, view: of(1) });
+            assert.deepEqual(told(file.answer(of(0)), 0), told(frame, 1), JSON.stringify({ sort, filters }));
+        }
     },
 );

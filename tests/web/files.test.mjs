@@ -92,6 +92,24 @@ test('uploads go one after the other, show progress, and can be cancelled while 
     assert.deepEqual(browser.uploads, []);
 });
 
+test('the pane hears which file was uploaded last, if it shows its folder', async () => {
+    const { browser, uploads } = world({ '': [], data: [] });
+    const heard = [];
+    browser.onUploaded = (name) => heard.push(name);
+    for (const folder of ['data', '']) {
+        const done = browser.upload(
+            ['a', 'b', 'c'].map((name) => new File(['1'], folder + name)),
+            folder,
+        );
+        for (const end of ['resolve', 'resolve', 'abort']) {
+            await settled();
+            uploads.at(-1)[end]();
+        }
+        await done;
+    }
+    assert.deepEqual(heard, ['b']);
+});
+
 test('a failed upload stays in the list with its reason, and the next one goes on', async () => {
     const { browser, uploads } = world();
     const done = browser.upload([new File([''], 'a'), new File([''], 'b'), new File([''], 'e\u0301')]);

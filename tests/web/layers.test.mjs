@@ -67,7 +67,16 @@ const PURE = {
     take: ['take-plan'],
     shell: ['model', 'protocol', 'run-completion-buffer', 'words'],
     sweep: ['sweeps', 'sweep-form', 'sweep-plot', 'sweep-rows', 'values'],
-    table: ['grid-columns', 'grid-position', 'loaded-rows', 'row-scroll', 'shown-table', 'table-data'],
+    table: [
+        'csv-records',
+        'csv-table',
+        'grid-columns',
+        'grid-position',
+        'loaded-rows',
+        'row-scroll',
+        'shown-table',
+        'table-data',
+    ],
     variables: ['value-kind', 'variables'],
     widgets: ['models'],
 };

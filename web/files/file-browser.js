@@ -66,6 +66,11 @@ export class FileBrowser {
         this.uploads = [];
         this.count = 0;
         this.requested = 0;
+        /**
+         * Receives the name of the last uploaded file of the folder shown, once it is in the list.
+         * @type {((name: string) => void) | null}
+         */
+        this.onUploaded = null;
         /** Ends with the last upload of the queue. @type {Promise<void>} */
         this.queue = Promise.resolve();
     }
@@ -119,6 +124,8 @@ export class FileBrowser {
         });
         await this.queue;
         await this.refresh();
+        const last = done.at(-1);
+        if (last !== undefined && folder === this.folder) this.onUploaded?.(last);
         return done;
     }
 

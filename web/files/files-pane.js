@@ -76,11 +76,13 @@ export class FilesPane extends Component {
 
     componentDidMount() {
         addEventListener('focus', this.onFocus);
+        this.browser.onUploaded = (name) => this.forceUpdate(() => this.#focusUploaded(name));
         void this.browser.refresh();
     }
 
     componentWillUnmount() {
         removeEventListener('focus', this.onFocus);
+        this.browser.onUploaded = null;
     }
 
     componentDidUpdate() {
@@ -91,10 +93,25 @@ export class FilesPane extends Component {
         }
         if (this.next === null || !this.browser.listing) return;
         const button =
-            this.element?.querySelector(`[data-name="${CSS.escape(this.next)}"] .file-name`) ??
-            this.element?.querySelector('.file-name, .files-path button');
+            this.#entryNamed(this.next) ?? this.element?.querySelector('.file-name, .files-path button');
         this.next = null;
         if (button instanceof HTMLElement) button.focus();
+    }
+
+    /** The button of an entry. @param {string} name @returns {HTMLElement | null | undefined} */
+    #entryNamed(name) {
+        return this.element?.querySelector(`[data-name="${CSS.escape(name)}"] .file-name`);
+    }
+
+    /**
+     * Gives the focus to an uploaded file, unless the user has put it outside the pane or has a
+     * menu open.
+     * @param {string} name
+     */
+    #focusUploaded(name) {
+        const focused = document.activeElement ?? document.body;
+        const isFree = focused === document.body || this.element?.contains(focused);
+        if (isFree && !this.state.menu) this.#entryNamed(name)?.focus();
     }
 
     /** @param {string} folder @param {string} [focused] the entry that gets the focus */
@@ -429,8 +446,7 @@ export class FilesPane extends Component {
     #menu({ entry, x, y }) {
         const close = (/** @type {boolean} */ takesFocus) => {
             this.setState({ menu: null });
-            const row = this.element?.querySelector(`[data-name="${CSS.escape(entry.name)}"] .file-name`);
-            if (takesFocus && row instanceof HTMLElement) row.focus();
+            if (takesFocus) this.#entryNamed(entry.name)?.focus();
         };
         const left = (/** @type {FocusEvent} */ event) =>
             !(

@@ -75,6 +75,9 @@ export const FILES_WORDS = Object.freeze({
     // The dialog of one file
     noPreview: 'There is no preview for files of this type.',
     tooLarge: (/** @type {string} */ size) => `Only the first ${size} are shown.`,
+    asText: 'Show as text',
+    asTable: 'Show as table',
+    notUtf8: 'Read as Windows-1252, because it is not UTF-8.',
     imported: (/** @type {string} */ name) => `Imported “${name}”.`,
     // Deleted files
     deleted: 'Deleted files…',

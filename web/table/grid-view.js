@@ -1,9 +1,5 @@
 // @ts-check
-// A data frame as a grid, with its filters, copying and CSV: in a dialog, or in a cell's output.
-//
-// A state in memory is read at once. A state on disk is read if the user asks for it, because the
-// server then loads all of it into memory. All rows come from the state itself, so the grid of an
-// older state shows its data frame as it was.
+// A table as a grid, with its filters, copying and CSV: in a dialog, or in a cell's output.
 
 import { Component, html } from '../vendor/preact.js';
 import { WORDS } from '../shell/words.js';
@@ -17,13 +13,20 @@ import { only, rangeOf } from './grid-position.js';
 import { TableData } from './table-data.js';
 import { TABLE_WORDS as SAY } from './table-words.js';
 
-/** @typedef {import('../notebook/page.js').Page} Page */
-/** @typedef {import('./shown-table.js').ShownTable} ShownTable */
 /** @typedef {import('./table-data.js').Order} Order */
 /**
+ * @typedef {object} GridSource The table: a data frame of a state (state-source.js), or a file.
+ * @property {string} title
+ * @property {{state: string, expression: string}} what the command `table` asks for
+ * @property {string} [place] where a data frame is
+ * @property {boolean} canRead whether `send` gets rows now
+ * @property {string} stamp differs when `waiting` does
+ * @property {TableData['send']} send answers the command `table`
+ * @property {(look: () => void) => any} waiting why there is no table yet. `look` looks again.
+ */
+/**
  * @typedef {object} ViewProps
- * @property {Page} page
- * @property {ShownTable} what
+ * @property {GridSource} source
  * @property {Order | null} [order] the first order of the rows
  * @property {(order: Order) => void} [onOrder] other rows or another order are shown
  * @property {number} [rows] in an output: the number of rows that have room
@@ -62,13 +65,13 @@ export class GridView extends Component {
         said: '',
         reading: null,
     };
+    /** The view keeps the source with which it was made. */
+    source = this.props.source;
     data = new TableData(
-        (command) => this.props.page.host.send(command),
-        this.props.what,
+        (command) => this.source.send(command),
+        this.source.what,
         () => !this.isUnmounted && this.forceUpdate(),
     );
-    /** Whether the user has asked to load the state from disk. */
-    mayLoad = false;
     /** Whether the user has not stopped reading all rows. */
     mayRead = false;
     isUnmounted = false;
@@ -99,20 +102,13 @@ export class GridView extends Component {
         clearInterval(this.timer);
     }
 
-    #living() {
-        const { page, what } = this.props;
-        return page.model.states.get(what.state)?.living ?? 'deleted';
-    }
-
-    /** Reads the table if that is possible now, and renders again if the state has changed. */
+    /** Reads the table if that is possible now, and renders again if `waiting` has changed. */
     #look() {
-        const { page, what } = this.props;
-        const living = this.#living();
-        const canRead = living === 'memory' || living === 'freezing' || (living === 'disk' && this.mayLoad);
-        const { data } = this;
+        const { data, source } = this;
         if (data.table) return clearInterval(this.timer);
-        if (canRead && !data.isOrdering && !this.state.refusal) this.show(this.props.order ?? data.order);
-        const stamp = JSON.stringify([living, page.checkpoints.progressOf(what.state)]);
+        if (source.canRead && !data.isOrdering && !this.state.refusal)
+            this.show(this.props.order ?? data.order);
+        const { stamp } = source;
         if (stamp === this.stamp) return undefined;
         this.stamp = stamp;
         return this.forceUpdate();
@@ -219,7 +215,7 @@ export class GridView extends Component {
     async #download() {
         const read = await this.#csv(this.data.table?.matching ?? 0);
         if (!read) return;
-        saveBlob(read.text, `${fileNameOf(this.props.what.title || this.props.what.expression)}.csv`);
+        saveBlob(read.text, `${fileNameOf(this.source.title)}.csv`);
         this.setState({ said: SAY.downloaded(read.rows) });
     }
 
@@ -233,10 +229,9 @@ export class GridView extends Component {
 
     /** @param {ViewState} state */
     #content(state) {
-        const { page, what, onClose } = this.props;
-        const { data } = this;
+        const { onClose } = this.props;
+        const { data, source } = this;
         const { table } = data;
-        const at = page.model.states.get(what.state);
         const isReading = state.reading !== null;
         // Of the index, a filter is rarely wanted.
         const columns = table?.columns ?? [];
@@ -244,11 +239,7 @@ export class GridView extends Component {
         const column = columns[active]?.is_index ? columns.findIndex((one) => !one.is_index) : active;
         return html`
             <div class="grid-top">
-                ${
-                    onClose &&
-                    html`<h2><code>${what.title || what.expression}</code>
-                    <small>${SAY.after(at?.exec_count ?? 0)}</small></h2>`
-                }
+                ${onClose && html`<h2><code>${source.title}</code> <small>${source.place}</small></h2>`}
                 <p role="status">${
                     table &&
                     `${SAY.rows(table.matching, table.total)}, ${SAY.columns(table.columns.filter(({ is_index }) => !is_index).length, table.columns_left_out)}`
@@ -287,7 +278,7 @@ export class GridView extends Component {
                 onCancel=${() => this.#edit(null)} />`
             }
             ${this.#trouble()}
-            ${table ? this.#grid(table) : !state.refusal && this.#waiting()}`;
+            ${table ? this.#grid(table) : !state.refusal && source.waiting(() => this.#lookAgain())}`;
     }
 
     /** A grid in an output takes the focus only from the button that has shown it. */
@@ -311,35 +302,20 @@ export class GridView extends Component {
         }</p>`;
     }
 
-    /** Why there is no table yet. */
-    #waiting() {
-        const { page, what } = this.props;
-        const living = this.#living();
-        const progress = page.checkpoints.progressOf(what.state);
-        if (living === 'deleted') return html`<p>${SAY.gone}</p>`;
-        if (progress) return html`<p role="status">${SAY.replaying(progress)}</p>`;
-        if (living === 'replay')
-            return html`<p>${SAY.needsReplay}</p><p><button class="button" data-frame
-                onClick=${() => void page.checkpoints.replay(what.state)}>${SAY.replay}</button></p>`;
-        if (living !== 'disk' || this.mayLoad) return html`<p role="status">${SAY.loading}</p>`;
-        const load = () => {
-            this.mayLoad = true;
-            this.#look();
-            this.forceUpdate();
-        };
-        return html`<p>${SAY.onDisk}</p><p><button class="button" data-main autofocus onClick=${load}>
-            ${SAY.load}</button></p>`;
+    /** The user has allowed what the source waited for. */
+    #lookAgain() {
+        this.#look();
+        this.forceUpdate();
     }
 
     /** @param {NonNullable<TableData['table']>} table */
     #grid(table) {
         const { data } = this;
-        const { what } = this.props;
         const { position, said, reading } = this.state;
         const { filters } = data.order;
         return html`
             <div class="grid-box">
-                <${DataGrid} data=${data} label=${what.title || what.expression} isStale=${data.isOrdering}
+                <${DataGrid} data=${data} label=${this.source.title} isStale=${data.isOrdering}
                     name=${this.name} takesFocus=${this.#takesFocus()}
                     onMount=${(/** @type {DataGrid | null} */ grid) => (this.grid = grid)}
                     onSort=${(/** @type {number} */ column) => this.#sort(column)}

@@ -8,6 +8,7 @@ import { html } from '../vendor/preact.js';
 import { GridView } from './grid-view.js';
 import { isTable } from '../variables/value-kind.js';
 import { shownTable } from './shown-table.js';
+import { StateSource } from './state-source.js';
 import { TABLE_WORDS as SAY } from './table-words.js';
 
 /** @typedef {import('../notebook/page.js').Page} Page */
@@ -33,7 +34,7 @@ export async function showGrid(page, what, id = '') {
     const onOrder = (/** @type {Order} */ now) => (order = now);
     await show(
         (done) =>
-            html`<${GridView} page=${page} what=${what} order=${before} onOrder=${onOrder}
+            html`<${GridView} source=${new StateSource(page, what)} order=${before} onOrder=${onOrder}
                 onClose=${() => done(null)} />`,
         'grid',
     );
@@ -48,7 +49,7 @@ export function GridInPlace({ page, what, id, item }) {
     const { order = null, isNew } = recall(`grid ${id}`) ?? {};
     const mounted = (/** @type {GridView | null} */ view) =>
         void (view ? inPlace.set(id, view) : inPlace.delete(id));
-    return html`<${GridView} page=${page} what=${what} rows=${roomFor(item)} order=${order}
+    return html`<${GridView} source=${new StateSource(page, what)} rows=${roomFor(item)} order=${order}
         isNew=${isNew === true} onMount=${mounted}
         onOrder=${(/** @type {Order} */ now) => keep(`grid ${id}`, { order: now })} />`;
 }

@@ -1,5 +1,5 @@
 // @ts-check
-// Texts of the grid that shows a data frame.
+// Texts of the grid that shows a data frame, or a file of values.
 
 /** @param {number} n */
 const number = (n) => n.toLocaleString('en');
@@ -48,6 +48,14 @@ export const TABLE_WORDS = Object.freeze({
     missingCount: (/** @type {number} */ n) => `${number(n)} missing`,
     sampled: (/** @type {number} */ n) => `Column summaries cover a sample of ${number(n)} rows.`,
     keys: 'Enter sorts · F filters · Shift-← and Shift-→ change the width',
+    // The columns of a file
+    dtype: Object.freeze({ number: 'number', text: 'text' }),
+    unnamed: (/** @type {number} */ n) => `Column ${n}`,
+    notANumber: (/** @type {string} */ column, /** @type {string} */ value) => ({
+        what: 'show a table',
+        why: `the column ${column} is compared with “${value}”, which is not a number`,
+        how: 'compare it with a number, or search for a text',
+    }),
     // Filters
     filter: 'Filter',
     filterColumn: (/** @type {string} */ name) => `Filter ${name}`,
