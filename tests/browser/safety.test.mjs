@@ -506,6 +506,17 @@ testOnOwnServer(
         await guest.locator('.notice').getByRole('button', { name: 'Undo' }).click();
         await becomes(names, ['main.ratoon', 'table.csv']);
         assert.equal(await guest.locator('.files-foot button').count(), 0, 'no list of deleted files');
+        // Where cells may not write, the guest is offered no change.
+        await guest.route('**/api/folders', async (route) => {
+            const answer = await route.fetch();
+            await route.fulfill({ response: answer, json: { ...(await answer.json()), may_write: false } });
+        });
+        await guest.getByRole('button', { name: 'Refresh' }).click();
+        const upload = guest.locator('.files-pane').getByRole('button', { name: 'Upload' });
+        await upload.waitFor({ state: 'detached' });
+        await guest.getByLabel('Actions for table.csv').click();
+        await becomes(() => texts('[role="menuitem"]', guest), ['Preview', 'Download', 'Copy path']);
+        await guest.keyboard.press('Escape');
         const viewer = await guestOf('view');
         assert.equal(await viewer.locator('[data-files]').count(), 0);
         await dropFiles([join(dir, 'table.csv')], '.top', { on: viewer });

@@ -286,6 +286,8 @@ fn where_cells_may_not_write_a_run_link_only_reads() {
         assert_eq!(status == 403, !is_read((method, path)), "{method} {path}: {status}");
     }
     assert!(!statuses(&server, TOKEN).contains(&403));
+    let may_write = |token: &str| send(&server, "GET", "/api/folders", "", token).json()["may_write"].clone();
+    assert_eq!((may_write(&link(&server, "run")), may_write(TOKEN)), (json!(false), json!(true)));
     end(server);
     // Here cells may write, so guests may too.
     let dir = room.file("data/in");

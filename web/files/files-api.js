@@ -11,7 +11,10 @@ import { jsonRequest, serverPath } from '../shell/server-path.js';
  * @property {number | null} bytes
  * @property {number} modified milliseconds since the Unix epoch
  */
-/** @typedef {{directory: string, entries: FileEntry[], more: number}} Folder */
+/**
+ * @typedef {{directory: string, entries: FileEntry[], more: number, may_write: boolean}} Folder
+ *   `may_write`: whether the user may change files
+ */
 /**
  * @typedef {object} DeletedFile
  * @property {string} id

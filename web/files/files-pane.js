@@ -114,6 +114,11 @@ export class FilesPane extends Component {
         if (isFree && !this.state.menu) this.#entryNamed(name)?.focus();
     }
 
+    /** A guest may not change files if cells may not. */
+    get #mayWrite() {
+        return this.browser.listing?.may_write !== false;
+    }
+
     /** @param {string} folder @param {string} [focused] the entry that gets the focus */
     #open(folder, focused) {
         this.next = focused ?? '';
@@ -258,9 +263,9 @@ export class FilesPane extends Component {
             kind === 'file' &&
                 page.scope === 'owner' &&
                 isNotebookFile(name) && { text: SAY.importIt, act: () => void this.#import(entry) },
-            { text: SAY.rename, act: () => void this.#rename(entry) },
+            this.#mayWrite && { text: SAY.rename, act: () => void this.#rename(entry) },
             { text: SAY.copyPath, act: copy },
-            { text: SAY.remove, isBad: true, act: () => void this.#remove(entry) },
+            this.#mayWrite && { text: SAY.remove, isBad: true, act: () => void this.#remove(entry) },
         ];
     }
 
@@ -271,7 +276,7 @@ export class FilesPane extends Component {
         ]);
         const at = buttons.indexOf(/** @type {HTMLElement} */ (event.target));
         if (at < 0 || event.ctrlKey || event.metaKey || event.altKey) return;
-        const canChange = entry.kind !== 'notebook';
+        const canChange = entry.kind !== 'notebook' && this.#mayWrite;
         if (event.key === 'ArrowDown') buttons[at + 1]?.focus();
         else if (event.key === 'ArrowUp') buttons[at - 1]?.focus();
         else if (event.key === 'Backspace') this.#up();
@@ -314,13 +319,19 @@ export class FilesPane extends Component {
                 <div class="files-top">
                     <h2>${SAY.title}</h2>
                     <div class="buttons">
-                        <button class="button" title=${SAY.newFolder} aria-label=${SAY.newFolder}
-                            onClick=${() => void this.#makeFolder()}><${PlusIcon} /></button>
+                        ${
+                            this.#mayWrite &&
+                            html`<button class="button" title=${SAY.newFolder} aria-label=${SAY.newFolder}
+                            onClick=${() => void this.#makeFolder()}><${PlusIcon} /></button>`
+                        }
                         <button class="button" title=${SAY.refresh} aria-label=${SAY.refresh}
                             onClick=${() => void this.browser.refresh()}><${RefreshIcon} /></button>
-                        <button class="button" data-frame aria-label=${SAY.upload}
+                        ${
+                            this.#mayWrite &&
+                            html`<button class="button" data-frame aria-label=${SAY.upload}
                             onClick=${() => this.chooser?.click()}>
-                            <${UploadIcon} /><span>${SAY.upload}</span></button>
+                            <${UploadIcon} /><span>${SAY.upload}</span></button>`
+                        }
                     </div>
                     <input type="file" multiple hidden onChange=${() => this.#chosen()}
                         ref=${(/** @type {HTMLInputElement | null} */ chooser) => (this.chooser = chooser)} />

@@ -5,7 +5,6 @@
 use super::state_files::{PIECE_BYTES, file_name};
 use crate::directory::{Deleted, Directory, Entry, EntryKind, FilePath, NOTEBOOK_SUFFIX, NewFile};
 use crate::http::app_state::AppState;
-use crate::http::auth::Access;
 use crate::http::error::{ErrorBody, HttpResult};
 use crate::http::limits;
 use crate::http::request::{Caller, Json, NoBody, PathParams, each_chunk, query_value};
@@ -31,6 +30,8 @@ pub(crate) struct Folder {
     entries: Vec<Entry>,
     /// Number of entries that are not listed: there are too many, or their names cannot be shown.
     more: u64,
+    /// Whether the caller may change files.
+    may_write: bool,
 }
 
 /// A path below the directory.
@@ -65,7 +66,7 @@ pub(crate) struct DeletedFiles {
 /// open.
 #[utoipa::path(get, path = "/api/folders", tag = "files", responses((status = 200, body = Folder)))]
 pub(crate) async fn root(app: web::Data<AppState>, caller: Caller) -> HttpResult {
-    list_folder(&app, caller.access()?, FilePath::root()).await
+    list_folder(&app, &caller, FilePath::root()).await
 }
 
 /// Lists a folder below the directory in which cells run. Hidden files are not listed.
@@ -78,10 +79,12 @@ pub(crate) async fn root(app: web::Data<AppState>, caller: Caller) -> HttpResult
     )
 )]
 pub(crate) async fn folder(app: web::Data<AppState>, caller: Caller, path: PathParams) -> HttpResult {
-    list_folder(&app, caller.access()?, FilePath::parse(path.get(0))?).await
+    list_folder(&app, &caller, FilePath::parse(path.get(0))?).await
 }
 
-async fn list_folder(app: &web::Data<AppState>, access: &Access, path: FilePath) -> HttpResult {
+async fn list_folder(app: &web::Data<AppState>, caller: &Caller, path: FilePath) -> HttpResult {
+    let access = caller.access()?;
+    let may_write = check_may_write(app, caller).await.is_ok();
     let is_root = path.components().is_empty();
     let mut listing = on_disk(app, move |directory| directory.list(&path)).await?;
     if access.scope < Scope::Owner {
@@ -90,7 +93,7 @@ async fn list_folder(app: &web::Data<AppState>, access: &Access, path: FilePath)
         listing.entries.retain(|one| one.kind != EntryKind::Notebook || is_root && opens(&one.name));
     }
     let directory = app.directory.root().display().to_string();
-    Ok(HttpResponse::Ok().json(Folder { directory, entries: listing.entries, more: listing.more }))
+    Ok(HttpResponse::Ok().json(Folder { directory, entries: listing.entries, more: listing.more, may_write }))
 }
 
 /// Checks that a caller may change files. The sandbox restricts cells and not this server, so a
