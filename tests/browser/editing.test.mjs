@@ -501,6 +501,40 @@ test('“Clear all outputs” makes drafts without outputs at the start, as one 
     await becomes(stale, before[0]);
 });
 
+test(
+    'the menu of a cell inserts, cuts, pastes, duplicates, moves, splits and merges, also cells that ran',
+    nightly(),
+    async () => {
+        await drafts('one', 'two', 'three');
+        const all = () => texts('.cell:not([data-fresh]) .source > .editor');
+        const is = (...wanted) => becomes(all, wanted);
+        await choose(2, 'Move the cell up');
+        await is('one', 'three', 'two');
+        await choose(1, 'Merge with the cell below');
+        await is('one', 'threetwo');
+        await page.locator('.cell').nth(1).locator('.cm-line').nth(2).click();
+        await keys('Home');
+        await choose(1, 'Split at the cursor');
+        await is('one', 'three', 'two');
+        await choose(0, 'Cut');
+        await is('three', 'two');
+        await choose(1, 'Paste below');
+        await is('three', 'two', 'one');
+        await choose(0, 'Duplicate');
+        await is('three', 'three', 'two', 'one');
+        await choose(0, 'Insert a cell above');
+        await focused([0, 'editor']);
+        await page.reload();
+        await run('x = 1');
+        await ran(1);
+        await run('y = 2');
+        await ran(2);
+        await choose(4, 'Move the cell down');
+        await ran(0);
+        await is('three', 'three', 'two', 'one', 'y = 2', 'x = 1');
+    },
+);
+
 test('Ctrl-Backspace merges with the cell above, also cells that ran', async () => {
     await three();
     await page.locator('.cell').nth(2).focus();

@@ -15,7 +15,7 @@ function world(folders = { '': [] }, answer = true) {
     const server = {
         listFolder: async (folder) => {
             if (!folders[folder]) throw refusal('no such folder');
-            return { directory: '/home/me', entries: folders[folder], more: 0 };
+            return { directory: '/home/me', entries: folders[folder], more: 0, may_write: true };
         },
         uploadFile: (path, _file, replaces, onProgress) => {
             const one = { path, replaces, onProgress };

@@ -13,6 +13,7 @@ import { OUTPUT_WORDS } from '../outputs/output-words.js';
 import { hasEnded, ROOT_STATE } from '../shell/protocol.js';
 import { WORDS } from '../shell/words.js';
 import { MENU_WORDS } from './menu-words.js';
+import { editActions } from './edit-actions.js';
 import { ROW_WORDS } from '../sweep/row-words.js';
 import { deleteActions, keepAction } from '../trash/deletions.js';
 import { List } from '../ui/menu.js';
@@ -25,9 +26,11 @@ import { html } from '../vendor/preact.js';
  *   close: (takesFocus: boolean) => void}} props
  */
 export const CellMenu = ({ cells, cell, close }) =>
-    html`<${List} label=${WORDS.cellMenu} actions=${menuOf(cells, cell)} alignEnd close=${close} />`;
+    html`<${List} label=${WORDS.cellMenu} alignEnd close=${close}
+        actions=${[...(cell.props.cell.kind === 'attempt' ? [] : editActions(cells.edits, cell)), ...menuOf(cells, cell)]} />`;
 
 /**
+ * The actions of the menu that have no key of their own.
  * @param {import('./cell-controller.js').CellController} cells
  * @param {CellView} view
  * @returns {import('../ui/menu.js').Action[]}
@@ -45,7 +48,6 @@ export function menuOf(cells, view) {
             act: () => edits.forgetAttempt(failed),
         };
     const copy = { text: WORDS.copyCode, act: () => cells.focus.go({ key: page.copyAsDraft(view.text) }) };
-    const insert = { text: WORDS.insertBelow, act: () => edits.insertAtEnd(cell) };
     const variants = runs.mayTryVariants(view) && {
         text: WORDS.tryVariants,
         hint: WORDS.tryVariantsHint,
@@ -68,7 +70,6 @@ export function menuOf(cells, view) {
         text: view.isFolded ? WORDS.unfoldCode : WORDS.foldCode,
         act: () => view.fold(!view.isFolded),
     };
-    const duplicate = { text: EDITOR_WORDS.duplicate, act: () => edits.duplicate(view) };
     const foldOutput = hasOutput(run) && {
         text: isOutputFolded(run?.exec_id) ? OUTPUT_WORDS.unfold : OUTPUT_WORDS.fold,
         act: () => toggleFold(run?.exec_id),
@@ -90,11 +91,6 @@ export function menuOf(cells, view) {
         return [
             edit,
             section,
-            { text: WORDS.insertAbove, act: () => edits.insert(view, 'above') },
-            { text: WORDS.insertBelow, act: () => edits.insert(view, 'below') },
-            { text: WORDS.moveUp, act: () => edits.move(view, -1) },
-            { text: WORDS.moveDown, act: () => edits.move(view, 1) },
-            duplicate,
             { text: WORDS.toCode, act: () => edits.convert(view, 'code') },
             { text: EDITOR_WORDS.toRaw, act: () => edits.convert(view, 'raw') },
             { text: WORDS.removeText, act: () => edits.removeText(cell), isBad: true },
@@ -102,7 +98,6 @@ export function menuOf(cells, view) {
     }
     if (cell.kind === 'draft') {
         const { kind } = cell.draft;
-        const insertAbove = { text: WORDS.insertAbove, act: () => edits.insertAbove(cell) };
         const isIdle = !run || hasEnded(run.status);
         const asBranch = isIdle &&
             view.text.trim() !== '' &&
@@ -124,9 +119,6 @@ export function menuOf(cells, view) {
                 },
             !cell.isInside && below > 1 && runBelow,
             section,
-            !cell.isInside && insertAbove,
-            !cell.isInside && insert,
-            duplicate,
             kind !== 'code' && { text: WORDS.toCode, act: () => edits.setKind(cell, 'code') },
             kind !== 'markdown' && { text: WORDS.toText, act: () => edits.setKind(cell, 'markdown') },
             kind !== 'raw' && { text: EDITOR_WORDS.toRaw, act: () => edits.setKind(cell, 'raw') },
@@ -161,15 +153,11 @@ export function menuOf(cells, view) {
                 act: () => page.ownRuns.runFrom(cell.key),
             },
         !isTip && !cell.isOutdated && runBelow,
-        isTip && insert,
-        { text: WORDS.moveUp, act: () => edits.move(view, -1) },
-        { text: WORDS.moveDown, act: () => edits.move(view, 1) },
         {
             text: MENU_WORDS.leaveOut,
             hint: MENU_WORDS.leaveOutHint,
             act: () => edits.removeSelected(view),
         },
-        duplicate,
         { text: WORDS.toText, act: () => edits.convert(view, 'markdown') },
         { text: EDITOR_WORDS.toRaw, act: () => edits.convert(view, 'raw') },
         format,

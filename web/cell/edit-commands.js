@@ -82,14 +82,18 @@ export class EditCommands {
 
     // Adding and deleting
 
-    /** @param {CellView} view @param {'above' | 'below'} where */
-    insert(view, where) {
+    /**
+     * @param {CellView} view
+     * @param {'above' | 'below'} where
+     * @param {boolean} [asCell] whether the new cell gets the focus in command mode
+     */
+    insert(view, where, asCell = true) {
         const { cell } = view.props;
         const key =
             where === 'above'
                 ? this.#inserted(cell, () => this.operations.insertAbove(cell))
                 : (this.#emptyBelow(cell) ?? this.#inserted(cell, () => this.operations.insertBelow(cell)));
-        this.focus.go({ key, asCell: true });
+        this.focus.go({ key, asCell });
     }
 
     /** Adds a cell to write in below a cell, at the end of the lineage. @param {CellData} cell */

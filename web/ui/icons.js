@@ -4,7 +4,7 @@
 import { html } from '../vendor/preact.js';
 
 /** @param {string} path */
-const icon = (path) => () =>
+export const icon = (path) => () =>
     html`
     <svg class="icon" viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor"
         stroke-width="1.5"

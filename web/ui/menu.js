@@ -1,12 +1,13 @@
 // @ts-check
 // A button that opens a list of actions. Arrow keys move through the list; Esc, or moving the focus
-// away, closes it.
+// away, closes it. Actions with an icon stand side by side above the others.
 
 import { Component, html } from '../vendor/preact.js';
 
 /**
- * @typedef {{text: string, hint?: string, words?: string, act: () => void, isBad?: boolean} | null
- *   | false} Action `words`: other words by which the palette finds it
+ * @typedef {{text: string, hint?: string, words?: string, act: () => void, isBad?: boolean,
+ *   icon?: () => any} | null | false} Action `words`: other words by which the palette finds it;
+ *   the hint of an action with an icon is its key
  */
 
 /** The room around a list, and the least height of a list that scrolls, in px. */
@@ -31,7 +32,8 @@ export class List extends Component {
     componentDidMount() {
         this.#stayInside();
         // Scrolling would put another item below the pointer, which a double click then presses.
-        this.#items()[0]?.focus({ preventScroll: true });
+        const first = this.#items().find((item) => item.parentElement === this.element);
+        first?.focus({ preventScroll: true });
     }
 
     /**
@@ -67,8 +69,10 @@ export class List extends Component {
         const items = this.#items();
         const at = items.indexOf(/** @type {HTMLElement} */ (document.activeElement));
         if (event.key === 'Escape') this.props.close(true);
-        else if (event.key === 'ArrowDown') items[(at + 1) % items.length]?.focus();
-        else if (event.key === 'ArrowUp') items[(at + items.length - 1) % items.length]?.focus();
+        else if (event.key === 'ArrowDown' || event.key === 'ArrowRight')
+            items[(at + 1) % items.length]?.focus();
+        else if (event.key === 'ArrowUp' || event.key === 'ArrowLeft')
+            items[(at + items.length - 1) % items.length]?.focus();
         else if (event.key === 'Home') items[0]?.focus();
         else if (event.key === 'End') items.at(-1)?.focus();
         else return;
@@ -85,13 +89,25 @@ export class List extends Component {
             close(true);
             act();
         };
+        const all = availableActions(actions);
+        const icons = all.filter(({ icon }) => icon);
         return html`
             <div class="list" role="menu" aria-label=${label} data-align=${alignEnd ? 'end' : null}
                 data-at=${at ? '' : null}
                 ref=${(/** @type {HTMLElement | null} */ element) => (this.element = element)}
                 onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
-                ${availableActions(actions).map(
-                    ({ text, hint, act, isBad }) => html`
+                ${
+                    icons.length > 0 &&
+                    html`<div class="list-icons" role="group">${icons.map(
+                        ({ text, hint, act, icon }) => html`
+                        <button role="menuitem" tabindex="-1" aria-label=${text} title=${`${text} (${hint})`}
+                            onClick=${choose(act)}>${icon?.()}</button>`,
+                    )}</div>`
+                }
+                ${all.map(
+                    ({ text, hint, act, isBad, icon }) =>
+                        !icon &&
+                        html`
                     <button role="menuitem" tabindex="-1" data-bad=${isBad ? '' : null}
                         onClick=${choose(act)}>
                         ${text}${hint && html` <small>${hint}</small>`}
