@@ -1,8 +1,9 @@
 // @ts-check
 // The toolbar beside an output: copy, save. That of a data frame is below it.
 
-import { asBytes, endingOf, imageAddress } from './mime.js';
+import { asBytes, endingOf } from './mime.js';
 import { html } from '../vendor/preact.js';
+import { withPart } from '../shell/lazy-parts.js';
 import { OUTPUT_WORDS } from './output-words.js';
 import { copyText } from '../ui/copy.js';
 import { saveBlob } from '../ui/save-blob.js';
@@ -37,40 +38,14 @@ export function OutputToolbar({ text, image, page, table, id, isGrid, onGrid }) 
         </div>`;
 }
 
+/** @param {import('../notebook/page.js').Page} page @param {{mime: string, data: string}} image */
+const copyImage = (page, image) => void withPart('imageActions', page, (part) => part.copyImage(page, image));
+
 const COPIED = { said: OUTPUT_WORDS.copied, title: OUTPUT_WORDS.copyReady };
 
 /** @param {string} name @param {typeof CopyIcon} icon @param {() => void} act */
 const tool = (name, icon, act) => html`
     <button class="tool" aria-label=${name} title=${name} onClick=${act}><${icon} /></button>`;
-
-/**
- * Copies an image as PNG, because the clipboard accepts images in no other format.
- * @param {import('../notebook/page.js').Page} page
- * @param {{mime: string, data: string}} image
- */
-async function copyImage(page, image) {
-    try {
-        await navigator.clipboard.write([new ClipboardItem({ 'image/png': asPng(image) })]);
-        page.notify(OUTPUT_WORDS.copiedImage, false);
-    } catch {
-        page.notify(OUTPUT_WORDS.notCopied, false);
-    }
-}
-
-/** @param {{mime: string, data: string}} image @returns {Promise<Blob>} */
-async function asPng({ mime, data }) {
-    if (mime === 'image/png') return new Blob([asBytes(mime, data)], { type: mime });
-    const image = Object.assign(new Image(), { src: imageAddress(mime, data) });
-    await image.decode();
-    const canvas = Object.assign(document.createElement('canvas'), {
-        width: image.naturalWidth,
-        height: image.naturalHeight,
-    });
-    canvas.getContext('2d')?.drawImage(image, 0, 0);
-    return new Promise((done, fail) =>
-        canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error('no image'))), 'image/png'),
-    );
-}
 
 /** @param {string} mime @param {string} data base64, or text @param {string} [name] */
 export function saveFile(mime, data, name = 'output') {

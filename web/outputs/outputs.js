@@ -224,7 +224,7 @@ function shown({ how, mime, data }, item, id, run, page) {
         return html`<${LazyPart} of="json" view=${jsonTree} page=${page} onFailed=${() => {}} data=${data} />`;
     if (how === 'image') {
         const alt = typeof item.data['text/plain'] === 'string' ? item.data['text/plain'] : WORDS.image;
-        return html`<${ImageOutput} id=${id} src=${imageAddress(mime, data)} alt=${alt}
+        return html`<${ImageOutput} id=${id} page=${page} src=${imageAddress(mime, data)} alt=${alt}
             ...${imageSize(item.metadata, mime)} />`;
     }
     if (how === 'file') {

@@ -18,6 +18,7 @@ export const PARTS = {
     finder: () => import('../find/find-panel.js'),
     gone: () => import('../notebook/notebook-gone.js'),
     headerMenu: () => import('../notebook/header-menu.js'),
+    imageActions: () => import('../outputs/image-actions.js'),
     inspectionTip: () => import('../editor/inspection-tip.js'),
     json: () => import('../outputs/json-tree.js'),
     keptSettings: () => import('../settings/kept-settings.js'),
