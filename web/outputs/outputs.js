@@ -24,14 +24,16 @@ import { shownTable } from '../table/shown-table.js';
 /** @typedef {import('../shell/model.js').Item} Item */
 /** @typedef {import('../shell/model.js').Run} Run */
 /**
- * @typedef {{run: Run, rev: number,
- *   controller: import('../cell/cell-controller.js').CellController, mayRun: boolean}} OutputsProps
+ * @typedef {{run: Run, rev: number, mayRun: boolean, isCopy?: boolean,
+ *   controller: import('../cell/cell-controller.js').CellController}} OutputsProps `isCopy`:
+ *   whether these outputs are beside those in the cell. A copy has settings of its own and no
+ *   prompt.
  */
 
 /** How long cleared outputs keep their height for the next ones, in milliseconds. */
 const HOLD_MS = 1000;
 
-/** The mounted views, by run. @type {Map<string, Outputs>} */
+/** The mounted views in cells, by run. @type {Map<string, Outputs>} */
 const shownNow = new Map();
 
 /** Collapses or expands a run's outputs. @param {string | undefined} exec_id */
@@ -45,7 +47,8 @@ export const hasOutput = (run) => run !== undefined && (run.outputs.length > 0 |
 
 /** @extends {Component<OutputsProps, {isFolded: boolean}>} */
 export class Outputs extends Component {
-    state = { isFolded: recall(`fold ${this.props.run.exec_id}`) === true };
+    id = (this.props.isCopy ? 'copy ' : '') + this.props.run.exec_id;
+    state = { isFolded: recall(`fold ${this.id}`) === true };
     /** @type {HTMLElement | null} */
     element = null;
     /** The key of the first painted item. @type {number | undefined} */
@@ -54,12 +57,12 @@ export class Outputs extends Component {
     holding = undefined;
 
     componentDidMount() {
-        shownNow.set(this.props.run.exec_id, this);
+        shownNow.set(this.id, this);
         this.first = this.props.run.outputs[0]?.key;
     }
 
     componentWillUnmount() {
-        if (shownNow.get(this.props.run.exec_id) === this) shownNow.delete(this.props.run.exec_id);
+        if (shownNow.get(this.id) === this) shownNow.delete(this.id);
         clearTimeout(this.holding);
     }
 
@@ -94,15 +97,16 @@ export class Outputs extends Component {
 
     toggle() {
         const isFolded = !this.state.isFolded;
-        keep(`fold ${this.props.run.exec_id}`, isFolded || undefined);
+        keep(`fold ${this.id}`, isFolded || undefined);
         this.setState({ isFolded });
     }
 
     /** @param {OutputsProps} props @param {{isFolded: boolean}} state */
-    render({ run, controller, mayRun }, { isFolded }) {
+    render({ run, controller, mayRun, isCopy }, { isFolded }) {
+        const prompt = isCopy ? null : run.prompt;
         const ownError =
             run.error && !run.outputs.some((item) => item.output_type === 'error') ? run.error : null;
-        const isSilent = run.outputs.length === 0 && !run.prompt && !ownError;
+        const isSilent = run.outputs.length === 0 && !prompt && !ownError;
         if (isSilent && this.holding === undefined) return null;
         const fold = isFolded ? OUTPUT_WORDS.unfold : OUTPUT_WORDS.fold;
         return html`
@@ -132,8 +136,8 @@ export class Outputs extends Component {
                     ${this.#failure(ownError)}</div>`
                 }
                 ${
-                    run.prompt &&
-                    html`<${InputPrompt} key="prompt" prompt=${run.prompt} exec_id=${run.exec_id}
+                    prompt &&
+                    html`<${InputPrompt} key="prompt" prompt=${prompt} exec_id=${run.exec_id}
                     controller=${mayRun ? controller : null} />`
                 }
             </div>`;
@@ -142,7 +146,7 @@ export class Outputs extends Component {
     /** @param {Item} item @param {number} i */
     #output(item, i) {
         const { run, controller, mayRun } = this.props;
-        const id = `${run.exec_id} ${i}`;
+        const id = `${this.id} ${i}`;
         if (item.output_type === 'error')
             return html`<div class="output" key=${item.key}>${this.#failure(item)}</div>`;
         if (item.output_type === 'stream') {
