@@ -1,5 +1,5 @@
 // @ts-check
-// The toolbar beside an output: copy, save. That of a data frame is below it.
+// The toolbar beside an output: copy, save, keep in view. That of a data frame is below it.
 
 import { asBytes, endingOf } from './mime.js';
 import { html } from '../vendor/preact.js';
@@ -7,7 +7,7 @@ import { withPart } from '../shell/lazy-parts.js';
 import { OUTPUT_WORDS } from './output-words.js';
 import { copyText } from '../ui/copy.js';
 import { saveBlob } from '../ui/save-blob.js';
-import { CopyIcon, SaveIcon } from '../ui/icons.js';
+import { CopyIcon, KeepIcon, SaveIcon } from '../ui/icons.js';
 import { openGrid } from '../table/table-commands.js';
 import { OPEN_WORDS } from '../table/open-words.js';
 
@@ -15,13 +15,14 @@ import { OPEN_WORDS } from '../table/open-words.js';
  * @typedef {{text: (() => string) | null, image: {mime: string, data: string} | null,
  *   page: import('../notebook/page.js').Page | null,
  *   table?: import('../table/shown-table.js').ShownTable | null, id?: string, isGrid?: boolean,
- *   onGrid?: () => void}} ToolsProps `table`: the data frame that the output shows; `onGrid`
- *   changes between its static table and the grid
+ *   onGrid?: () => void, onKeep: (() => void) | null}} ToolsProps `table`: the data frame that the
+ *   output shows; `onGrid` changes between its static table and the grid; `onKeep` keeps the
+ *   outputs of the cell in view beside the notebook
  */
 
 /** @param {ToolsProps} props */
-export function OutputToolbar({ text, image, page, table, id, isGrid, onGrid }) {
-    if (!page || (!text && !image && !table)) return null;
+export function OutputToolbar({ text, image, page, table, id, isGrid, onGrid, onKeep }) {
+    if (!page || (!text && !image && !table && !onKeep)) return null;
     return html`
         <div class="output-tools" role="group" aria-label=${OUTPUT_WORDS.tools}
             data-table=${table ? '' : null}>
@@ -35,6 +36,7 @@ export function OutputToolbar({ text, image, page, table, id, isGrid, onGrid }) 
             ${image && tool(OUTPUT_WORDS.copyImage, CopyIcon, () => copyImage(page, image))}
             ${image && tool(OUTPUT_WORDS.saveImage, SaveIcon, () => saveFile(image.mime, image.data))}
             ${text && tool(OUTPUT_WORDS.copyOutput, CopyIcon, () => copyText(page, text(), COPIED))}
+            ${onKeep && tool(OUTPUT_WORDS.keep, KeepIcon, onKeep)}
         </div>`;
 }
 

@@ -9,6 +9,7 @@ const numbers = new Intl.NumberFormat('en');
 const number = (n) => numbers.format(n);
 
 export const OUTPUT_WORDS = Object.freeze({
+    keep: 'Keep in view',
     copyOutput: 'Copy output',
     copied: 'Output copied.',
     copyReady: 'Copy this output',

@@ -5,7 +5,7 @@ import { Component, html } from '../vendor/preact.js';
 import { choose, imageAddress, imageSize, modelOf } from './mime.js';
 import { bytes } from '../text/format.js';
 import { plainLines } from '../text/terminal.js';
-import { LazyPart } from '../shell/lazy-parts.js';
+import { LazyPart, withPart } from '../shell/lazy-parts.js';
 import { WORDS } from '../shell/words.js';
 import { OUTPUT_WORDS } from './output-words.js';
 import { errorText, ErrorView } from './error-view.js';
@@ -45,10 +45,19 @@ export const isOutputFolded = (exec_id) => shownNow.get(exec_id ?? '')?.state.is
 /** Whether a run shows anything. @param {Run | undefined} run */
 export const hasOutput = (run) => run !== undefined && (run.outputs.length > 0 || run.error !== null);
 
+/**
+ * Keeps the outputs of a cell in view beside the notebook.
+ * @param {import('../cell/cell-controller.js').CellController} controller
+ * @param {Run} run
+ */
+export const keepInView = (controller, run) =>
+    void withPart('kept', controller.page, ({ keep }) => keep(controller, run));
+
 /** @extends {Component<OutputsProps, {isFolded: boolean}>} */
 export class Outputs extends Component {
     id = (this.props.isCopy ? 'copy ' : '') + this.props.run.exec_id;
     state = { isFolded: recall(`fold ${this.id}`) === true };
+    keep = this.props.isCopy ? null : () => keepInView(this.props.controller, this.props.run);
     /** @type {HTMLElement | null} */
     element = null;
     /** The key of the first painted item. @type {number | undefined} */
@@ -154,7 +163,7 @@ export class Outputs extends Component {
                 <${Stream} pieces=${item.pieces} count=${item.pieces.length} name=${item.name} id=${id}
                     isGrowing=${run.status === 'running'} />
                 <${OutputToolbar} page=${controller.page} text=${() => plain(item.pieces.join(''))}
-                    image=${null} /></div>`;
+                    image=${null} onKeep=${this.keep} /></div>`;
         }
         const chosen = choose(item.data);
         const { how, mime, data } = chosen;
@@ -190,7 +199,8 @@ export class Outputs extends Component {
                             : null
                 }
                 image=${how === 'image' ? { mime, data } : null}
-                table=${table} id=${id} isGrid=${isGrid} onGrid=${onGrid} /></div>`;
+                table=${table} id=${id} isGrid=${isGrid} onGrid=${onGrid}
+                onKeep=${this.keep} /></div>`;
     }
 
     /** @param {import('../shell/protocol.js').RunError} error */
@@ -199,7 +209,8 @@ export class Outputs extends Component {
         const goTo = (/** @type {number} */ cell, /** @type {number} */ line) =>
             goToLine(controller, run, cell, line);
         return html`<${ErrorView} error=${error} count=${countOf(controller.page.model, run)} goTo=${goTo} />
-            <${OutputToolbar} page=${controller.page} text=${() => errorText(error)} image=${null} />`;
+            <${OutputToolbar} page=${controller.page} text=${() => errorText(error)} image=${null}
+                onKeep=${this.keep} />`;
     }
 }
 

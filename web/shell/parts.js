@@ -21,6 +21,7 @@ export const PARTS = {
     imageActions: () => import('../outputs/image-actions.js'),
     inspectionTip: () => import('../editor/inspection-tip.js'),
     json: () => import('../outputs/json-tree.js'),
+    kept: () => import('../kept/kept-pane.js'),
     keptSettings: () => import('../settings/kept-settings.js'),
     lint: () => import('../lint/lint.js'),
     markdown: () => import('../outputs/markdown.js'),
