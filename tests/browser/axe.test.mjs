@@ -199,7 +199,7 @@ const STATES = [
             await run(page, '1/0', 'Control+Enter');
             await page.waitForSelector('.error-view');
             await keep();
-            await page.locator('.kept-status', { hasText: 'Not on the branch shown' }).waitFor();
+            await page.locator('.kept-status', { hasText: 'Other branch' }).waitFor();
             await page.locator('.kept-status', { hasText: 'failed' }).waitFor();
         },
     ],

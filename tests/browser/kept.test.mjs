@@ -110,21 +110,21 @@ test(
         await ran(1);
         await run('print("other")');
         await ran(2);
-        await becomes(heads, ['print("plot", a)Not on the branch shown']);
+        await becomes(heads, ['print("plot", a)Other branch']);
         await becomes(() => printed(), ['plot 2']);
         await keep(1);
-        await becomes(heads, ['print("other")', 'print("plot", a)Not on the branch shown']);
+        await becomes(heads, ['print("other")', 'print("plot", a)Other branch']);
         await pane().getByRole('button', { name: 'print("plot", a)', exact: true }).click();
         await ran(2);
         await focused([1, 'cell']);
-        await becomes(heads, ['print("other")Not on the branch shown', 'print("plot", a)']);
+        await becomes(heads, ['print("other")Other branch', 'print("plot", a)']);
 
         // Its state is deleted.
         await pane().getByRole('button', { name: 'print("other")', exact: true }).click();
-        await becomes(heads, ['print("other")', 'print("plot", a)Not on the branch shown']);
+        await becomes(heads, ['print("other")', 'print("plot", a)Other branch']);
         const here = await page.evaluate(() => location.hash.slice(1));
         await post(server, '/api/notebooks/main/commands', { do: 'delete_state', state: here });
-        await becomes(heads, ['Deleted', 'print("plot", a)Not on the branch shown']);
+        await becomes(heads, ['Deleted', 'print("plot", a)Other branch']);
         assert.deepEqual(await texts('.kept .hint'), ['This output was deleted.']);
     },
 );
@@ -149,6 +149,8 @@ test(
         await pane().getByRole('separator').focus();
         await page.keyboard.press('Tab');
         await becomes(focusIn, ['print("one")', 'print("one")']);
+        await page.keyboard.press('Tab');
+        await becomes(focusIn, ['print("one")', 'Hold: print("one")']);
         await page.keyboard.press('Tab');
         await becomes(focusIn, ['print("one")', 'Stop keeping in view: print("one")']);
         await page.keyboard.press('Escape');
@@ -249,6 +251,31 @@ test('a data frame becomes a grid in the pane alone', { skip: lacks('pandas') },
     await pane().getByRole('button', { name: 'Show as grid' }).click();
     await pane().locator('.grid-cell', { hasText: '8' }).first().waitFor();
     assert.equal(await page.locator('main .grid-cell').count(), 0);
+});
+
+test('a held output stays beside the next version of its cell, for comparison', real, async () => {
+    await run('print("plot", 1)');
+    await ran(1);
+    await keep(0);
+    const hold = pane().getByRole('button', { name: /^Hold/ });
+    await hold.focus();
+    await page.keyboard.press('Enter');
+    await becomes(() => hold.getAttribute('aria-pressed'), 'true');
+    assert.ok(await hold.evaluate((one) => one === document.activeElement));
+    await page.locator('.cell').first().focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.insertText('print("plot", 2)');
+    await page.keyboard.press('Shift+Enter');
+    await page.locator('.cell .stream', { hasText: 'plot 2' }).waitFor();
+    await becomes(heads, ['print("plot", 1)Other branch']);
+    await keep(0);
+    await becomes(() => printed(), ['plot 2', 'plot 1']);
+    await page.reload();
+    await becomes(() => printed(), ['plot 2', 'plot 1']);
+    assert.equal(await hold.last().getAttribute('aria-pressed'), 'true');
+    await hold.last().click();
+    await becomes(() => printed(), ['plot 2']);
 });
 
 testOnOwnServer('a guest who may only view keeps outputs, too', real, async () => {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { followed, shownOf, withOutput } from '../../web/kept/kept-outputs.js';
+import { followed, shownOf, withHeld, withOutput } from '../../web/kept/kept-outputs.js';
 import { run } from './records.mjs';
 
 /** A model with these runs. Runs are named after their outputs. */
@@ -105,4 +105,22 @@ test('the newest kept output is first; a cell is kept once, and the oldest are d
     for (let i = 0; i < 30; i += 1) [one] = followed([one], [madeFrom(`k${i}`, runs[24])], modelOf(runs[24]));
     assert.equal(one.keys.length, 20);
     assert.equal(one.keys.at(-1), 'k29');
+});
+
+test('a held output stays while another one of its cell follows; released, it follows in its place', () => {
+    const one = /** @type {any} */ (run('one', 'a', { draft: 'd', state: 'b' }));
+    const two = /** @type {any} */ (run('two', 'a', { draft: 'd', state: 'c' }));
+    const model = modelOf(one, two);
+    let kept = withHeld(withOutput([], [ran('d', one)], one), 0);
+    assert.deepEqual(kept, [{ keys: ['d'], run: 'one', isHeld: true }]);
+    assert.deepEqual(said(kept, [ran('d', one)], model), ['d one here']);
+    const cells = [ran('d', two)];
+    assert.equal(followed(kept, cells, model), kept);
+    assert.deepEqual(said(kept, cells, model), ['- one elsewhere']);
+    kept = withOutput(kept, cells, two);
+    assert.deepEqual(said(kept, cells, model), ['d two here', '- one elsewhere']);
+    assert.deepEqual(said(kept, [ran('d', one)], model), ['d two stale', 'd one here']);
+    kept = withHeld(kept, 1);
+    assert.deepEqual(said(followed(kept, cells, model), cells, model), ['d two here']);
+    assert.equal(withHeld(kept, 5), kept);
 });

@@ -9,8 +9,9 @@ import { hasEnded } from '../shell/protocol.js';
 /** @typedef {import('../shell/model.js').Model} Model */
 /** @typedef {import('../shell/model.js').Run} Run */
 /**
- * @typedef {{keys: string[], run: string}} Kept `keys`: those that the cell has had on the page,
- *   the newest last; `run`: the run that the cell has shown last
+ * @typedef {{keys: string[], run: string, isHeld?: boolean}} Kept `keys`: those that the cell has
+ *   had on the page, the newest last; `run`: the run that the cell has shown last; `isHeld`:
+ *   whether this run stays, whatever the cell shows
  */
 /** @typedef {'' | 'queued' | 'running' | 'failed'} Status */
 /**
@@ -35,9 +36,26 @@ const MOST_KEYS = 20;
  */
 export function withOutput(all, cells, run) {
     const key = cells.find((cell) => runOrStale(cell) === run)?.key ?? keyOf(run);
-    const known = all.find(({ keys }) => keys.includes(key));
+    const known = all.find(({ keys, isHeld }) => !isHeld && keys.includes(key));
     const one = { keys: known?.keys ?? [key], run: run.exec_id };
     return [one, ...all.filter((other) => other !== known)].slice(0, MOST);
+}
+
+/**
+ * Holds an output, so that the next run of the cell can be kept beside it; or lets it follow its
+ * cell again, in place of another one that does.
+ * @param {Kept[]} all
+ * @param {number} at its index
+ * @returns {Kept[]}
+ */
+export function withHeld(all, at) {
+    const one = all[at];
+    if (!one) return all;
+    const { keys, run, isHeld } = one;
+    const next = isHeld ? { keys, run } : { keys, run, isHeld: true };
+    const isSame = (/** @type {Kept} */ other) =>
+        isHeld && !other.isHeld && other.keys.some((key) => keys.includes(key));
+    return all.flatMap((other) => (other === one ? [next] : isSame(other) ? [] : [other]));
 }
 
 /**
@@ -50,7 +68,7 @@ export function withOutput(all, cells, run) {
 export function followed(all, cells, model) {
     const now = all.map((one) => {
         const cell = cellOf(one, cells, model);
-        if (!cell) return one;
+        if (!cell || one.isHeld) return one;
         const run = runOrStale(cell)?.exec_id ?? one.run;
         const keys = one.keys.includes(cell.key) ? one.keys : [...one.keys, cell.key].slice(-MOST_KEYS);
         return run === one.run && keys === one.keys ? one : { keys, run };
@@ -79,8 +97,10 @@ export function shownOf(one, cells, model) {
  * @param {Model} model
  * @returns {Cell | undefined}
  */
-function cellOf({ keys, run }, cells, model) {
-    const key = keys.findLast((own) => cells.some((cell) => cell.key === own));
+function cellOf({ keys, run, isHeld }, cells, model) {
+    const own = cells.find((cell) => runOrStale(cell)?.exec_id === run);
+    if (isHeld) return own;
+    const key = keys.findLast((known) => cells.some((cell) => cell.key === known));
     if (key !== undefined) return cells.find((cell) => cell.key === key);
     const isMadeFrom = (/** @type {Cell} */ cell) => {
         const before = cell.kind === 'draft' && model.runs.get(cell.draft.stale_run ?? '');
@@ -89,11 +109,7 @@ function cellOf({ keys, run }, cells, model) {
     const code = model.runs.get(run)?.code;
     const isCopy = (/** @type {Cell} */ cell) =>
         cell.kind === 'draft' && !runOrStale(cell) && cell.draft.source === code;
-    return (
-        cells.find((cell) => runOrStale(cell)?.exec_id === run) ??
-        cells.find(isMadeFrom) ??
-        cells.find(isCopy)
-    );
+    return own ?? cells.find(isMadeFrom) ?? cells.find(isCopy);
 }
 
 /** The key of the cell of a run, wherever it is shown. @param {Run} run */

@@ -2,12 +2,12 @@
 // The pane with the outputs that the user keeps in view. It stays until the last one is closed.
 // Another pane on the right covers it.
 
-import { followed, shownOf, withOutput } from './kept-outputs.js';
+import { followed, shownOf, withHeld, withOutput } from './kept-outputs.js';
 import { KEPT_WORDS as WORDS } from './kept-words.js';
 import { codeName } from '../graph/code-name.js';
 import { Name } from '../graph/name-view.js';
 import { Outputs, hasOutput } from '../outputs/outputs.js';
-import { CloseIcon } from '../ui/icons.js';
+import { CloseIcon, PinIcon } from '../ui/icons.js';
 import { PaneEdge } from '../ui/pane-edge.js';
 import { Component, html } from '../vendor/preact.js';
 
@@ -37,7 +37,8 @@ export function keep(controller, run) {
     store(page, withOutput(page.kept, page.cells(), run));
     controller.panes?.uncover();
     page.host.announce?.(WORDS.said(toldOf(page, run).name));
-    page.host.requestPaint();
+    page.host.paintNow();
+    document.querySelector('.kept-list')?.scrollTo(0, 0);
 }
 
 /**
@@ -53,14 +54,6 @@ const toldOf = (page, { state, code }) =>
 export class KeptPane extends Component {
     /** @type {HTMLElement | null} */
     list = null;
-    /** The newest kept output at the last paint. @type {string | undefined} */
-    newest = this.props.page.kept[0]?.keys[0];
-
-    componentDidUpdate() {
-        const newest = this.props.page.kept[0]?.keys[0];
-        if (newest !== this.newest && this.list) this.list.scrollTop = 0;
-        this.newest = newest;
-    }
 
     /** Goes to the cell, on its branch. @param {number} at */
     #go(at) {
@@ -80,8 +73,15 @@ export class KeptPane extends Component {
         const { page } = this.props;
         store(page, page.kept.toSpliced(at, 1));
         page.host.paintNow();
-        const buttons = [...(this.list?.querySelectorAll(/** @type {'button'} */ ('.kept-close')) ?? [])];
+        const buttons = [...(this.list?.querySelectorAll(/** @type {'button'} */ ('[data-close]')) ?? [])];
         buttons[Math.min(at, buttons.length - 1)]?.focus();
+    }
+
+    /** @param {number} at */
+    #hold(at) {
+        const { page } = this.props;
+        store(page, withHeld(page.kept, at));
+        page.host.paintNow();
     }
 
     /** @param {KeyboardEvent} event */
@@ -113,11 +113,14 @@ export class KeptPane extends Component {
     }
 
     /** @param {Kept} one @param {Shown} shown @param {number} at */
-    #entry({ keys }, { run, status, place }, at) {
+    #entry({ keys: [key], isHeld }, { run, status, place }, at) {
         const { page, controller } = this.props;
-        const told = run ? toldOf(page, run) : { name: WORDS.place.gone };
+        // Held outputs of a cell have its key, too. The numbers stay when newer ones are added.
+        const number = page.kept.slice(at + 1).filter((older) => older.keys[0] === key).length;
+        const told = run ? toldOf(page, run) : { name: WORDS.deleted };
+        const mark = place === 'stale' || place === 'elsewhere' ? WORDS[place] : null;
         return html`
-            <section class="kept" key=${keys[0]} aria-label=${told.name} data-place=${place}>
+            <section class="kept" key=${`${key} ${number}`} aria-label=${told.name}>
                 <div class="kept-head">
                     <button class="text-button" aria-label=${told.name} title=${WORDS.goTo} disabled=${!run}
                         onClick=${() => this.#go(at)}><${Name} ...${told} /></button>
@@ -126,8 +129,14 @@ export class KeptPane extends Component {
                         html`<span class="kept-status" data-status=${status}>
                             ${WORDS.status[status]}</span>`
                     }
-                    ${run && place !== 'here' && html`<span class="kept-status">${WORDS.place[place]}</span>`}
-                    <button class="tool kept-close" title=${WORDS.stop}
+                    ${mark && html`<span class="kept-status" title=${mark.hint}>${mark.text}</span>`}
+                    ${
+                        run &&
+                        html`<button class="tool" aria-pressed=${isHeld ? 'true' : 'false'}
+                            aria-label=${`${WORDS.hold}: ${told.name}`} title=${WORDS.holdHint}
+                            onClick=${() => this.#hold(at)}><${PinIcon} /></button>`
+                    }
+                    <button class="tool" data-close title=${WORDS.stop}
                         aria-label=${`${WORDS.stop}: ${told.name}`} onClick=${() => this.#drop(at)}><${CloseIcon} /></button>
                 </div>
                 <div class=${place === 'stale' ? 'stale' : null}>${
