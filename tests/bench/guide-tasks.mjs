@@ -418,8 +418,17 @@ export const GUIDE_TASKS = [
     {
         name: 'keep an output in view beside the notebook',
         guide: 'notebook',
-        does: { ratoon: 'not possible', lab: '*Create New View for Cell Output* in its menu' },
-        ratoon: null,
+        does: {
+            ratoon: '*Keep in view* beside it',
+            lab: '*Create New View for Cell Output* in its menu',
+        },
+        async ratoon(hands) {
+            const { page } = hands;
+            await ratoon.run(hands, 'print("shown")', 'shown');
+            await page.locator('.output').hover();
+            await hands.click(page.getByRole('button', { name: 'Keep in view' }));
+            await page.locator('.kept-pane', { hasText: 'shown' }).waitFor();
+        },
         async lab(hands) {
             const { page } = hands;
             await lab.run(hands, 'print("shown")', 'shown');

@@ -183,6 +183,27 @@ const STATES = [
         },
     ],
     [
+        'kept outputs, one of another branch',
+        async (page) => {
+            const keep = async () => {
+                const output = page.locator('.cell .output').first();
+                await output.hover();
+                await output.getByRole('button', { name: 'Keep in view' }).click();
+            };
+            await run(page, 'print("text")\ndf\nimg');
+            await page.waitForSelector('.frame-place[data-ready]');
+            await page.locator('.cell[data-kind="ran"] .image').waitFor();
+            await keep();
+            await page.locator('.kept .image').waitFor();
+            await node('initial')(page);
+            await run(page, '1/0', 'Control+Enter');
+            await page.waitForSelector('.error-view');
+            await keep();
+            await page.locator('.kept-status', { hasText: 'Other branch' }).waitFor();
+            await page.locator('.kept-status', { hasText: 'failed' }).waitFor();
+        },
+    ],
+    [
         'a cell that failed',
         async (page) => {
             await run(page, '1/0', 'Control+Enter');

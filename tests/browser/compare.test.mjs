@@ -48,6 +48,25 @@ test('one click compares the versions of a cell, and Esc returns to the notebook
     await onBranch(2, 2);
 });
 
+test('a cell’s output can be collapsed after a comparison has shown it', real, async () => {
+    const picture = (width) =>
+        `from IPython.display import SVG\nSVG('<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="9"/>')`;
+    await run(picture(100));
+    await ran(1);
+    await page.locator('.cell .cm-content').first().click();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.insertText(picture(90));
+    await page.keyboard.press('Control+Enter');
+    await onBranch(2, 2);
+    await page.getByRole('button', { name: 'Compare', exact: true }).click();
+    await page.locator('.compare .picture').nth(1).waitFor();
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('.compare', { state: 'detached' });
+    await page.locator('.cell').first().focus();
+    await page.keyboard.press('o');
+    await page.locator('main').getByText('Output collapsed').waitFor();
+});
+
 test('changes in arrays and data frames are described in numbers', nightly(real), async () => {
     const cell = (n) =>
         `import numpy as np, matplotlib\nmatplotlib.use("agg")\na = np.arange(${n}.0)\nname = "same"`;

@@ -275,7 +275,7 @@ test("frames of libraries are behind one click, and the user's own files are not
 });
 
 test(
-    'an image can be resized by keys and by pointer, keeps its size, and can be shown in full size',
+    'an image can be resized by keys and by pointer, keeps its size, and can be shown in full size, saved and copied',
     nightly(real),
     async () => {
         await run(
@@ -310,6 +310,12 @@ test(
         await page.locator('.output').hover();
         await page.getByRole('button', { name: 'Save image' }).click();
         assert.equal((await download).suggestedFilename(), 'output.svg');
+        await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+        await page.getByRole('button', { name: 'Copy image' }).click();
+        await page.getByText('Image copied.').waitFor();
+        const types = () =>
+            page.evaluate(async () => (await navigator.clipboard.read()).flatMap((one) => one.types));
+        assert.deepEqual(await types(), ['image/png']);
     },
 );
 

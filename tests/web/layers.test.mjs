@@ -50,6 +50,7 @@ const PURE = {
         'nodes',
         'scene',
     ],
+    kept: ['kept-outputs'],
     lint: ['caret', 'problems'],
     notebook: [
         'cell-list',

@@ -48,10 +48,10 @@ export class CellController {
         /** Null before the first search. @type {import('../find/find-panel.js').Finder | null} */
         this.finder = null;
         /**
-         * Functions that toggle the panes beside the cells. `wentInGraph`: the user went to a
-         * state in the graph.
+         * Functions that toggle the panes beside the cells. `uncover`: closes those that cover the
+         * kept outputs; `wentInGraph`: the user went to a state in the graph.
          * @type {{graph: () => void, outline: () => void, variables: () => void,
-         *   files: () => void, wentInGraph: () => void} | null}
+         *   files: () => void, uncover: () => void, wentInGraph: () => void} | null}
          */
         this.panes = null;
         this.keys = new KeySequence();

@@ -7,8 +7,8 @@ import { compareWith } from '../compare/compare-commands.js';
 import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
 import { LINT_WORDS } from '../lint/lint-words.js';
-import { isText, runOf } from '../notebook/cell-list.js';
-import { hasOutput, isOutputFolded, toggleFold } from '../outputs/outputs.js';
+import { isText, runOf, runOrStale } from '../notebook/cell-list.js';
+import { hasOutput, isOutputFolded, keepInView, toggleFold } from '../outputs/outputs.js';
 import { OUTPUT_WORDS } from '../outputs/output-words.js';
 import { hasEnded, ROOT_STATE } from '../shell/protocol.js';
 import { WORDS } from '../shell/words.js';
@@ -74,12 +74,19 @@ export function menuOf(cells, view) {
         text: isOutputFolded(run?.exec_id) ? OUTPUT_WORDS.unfold : OUTPUT_WORDS.fold,
         act: () => toggleFold(run?.exec_id),
     };
+    const output = runOrStale(cell);
+    const keep = hasOutput(output) && {
+        text: OUTPUT_WORDS.keep,
+        hint: MENU_WORDS.keepHint,
+        words: MENU_WORDS.also.output,
+        act: () => output && keepInView(cells, output),
+    };
     const runBelow = {
         text: WORDS.runBelow,
         hint: cell.kind === 'draft' ? MENU_WORDS.runs(below) : MENU_WORDS.runsRest,
         act: () => runs.below(view),
     };
-    if (cell.kind === 'attempt') return [copy, fold, foldOutput, drop];
+    if (cell.kind === 'attempt') return [copy, fold, foldOutput, keep, drop];
     const edit = isText(cell) && { text: WORDS.editText, act: () => view.focus('end') };
     const own = sections.of().byKey.get(cell.key);
     const section = own !== undefined &&
@@ -125,6 +132,7 @@ export function menuOf(cells, view) {
             !isText(cell) && format,
             !isText(cell) && fold,
             foldOutput,
+            keep,
             drop,
             { text: WORDS.removeDraft, act: () => edits.remove(cell), isBad: true },
         ];
@@ -163,6 +171,7 @@ export function menuOf(cells, view) {
         format,
         fold,
         foldOutput,
+        keep,
         { text: WORDS.label, words: MENU_WORDS.also.label, act: () => cells.label(cell.state) },
         page.model.states.size > 2 && {
             text: COMPARE_COMMAND_WORDS.compareWith,

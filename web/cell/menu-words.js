@@ -8,12 +8,14 @@ export const MENU_WORDS = Object.freeze({
     leaveOut: 'Leave this cell out',
     leaveOutHint: 'The cells below then run again in a new branch. Nothing is deleted.',
     goBackHint: 'The cell stays in the graph, as a branch',
+    keepHint: 'In a pane at the right, which follows the cell',
     /** Other words by which the palette finds an action. */
     also: Object.freeze({
         branch: 'fork experiment alternative',
         goBack: 'undo return revert',
         label: 'name rename tag bookmark branch',
         keep: 'prune clean up remove discard other branches',
+        output: 'pin view output beside pane',
         variants: 'experiment alternatives',
     }),
     runs: (/** @type {number} */ n) => `Runs ${counted(n, 'cell')}`,

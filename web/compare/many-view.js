@@ -155,7 +155,7 @@ function ManyOutputs({ page, controller, states, rows }) {
                                 ? sameAs(same)
                                 : run?.outputs.length || run?.error
                                   ? html`<${Outputs} key=${run.exec_id} run=${run} rev=${run.rev}
-                                    controller=${controller} mayRun=${false} />`
+                                    controller=${controller} mayRun=${false} isCopy />`
                                   : html`<p class="hint">${row.states[at] ? SAY.noOutput : SAY.noCell}</p>`
                         }<//>`
                     );

@@ -49,7 +49,7 @@ export function OutputsSideBySide({ pair: { runA, runB, isSame }, controller }) 
             ${
                 run?.outputs.length || run?.error
                     ? html`<${Outputs} key=${run.exec_id} run=${run}
-                rev=${run.rev} controller=${controller} mayRun=${false} />`
+                rev=${run.rev} controller=${controller} mayRun=${false} isCopy />`
                     : html`<p class="hint">
                     ${SAY.noOutput}</p>`
             }

@@ -51,6 +51,7 @@ const branches = (/** @type {import('../shell/lazy-parts.js').Part<'branches'>} 
 const guide = (/** @type {import('../shell/lazy-parts.js').Part<'example'>} */ part) => part.Guide;
 const filesPane = (/** @type {import('../shell/lazy-parts.js').Part<'files'>} */ part) => part.FilesPane;
 const findPanel = (/** @type {import('../shell/lazy-parts.js').Part<'finder'>} */ part) => part.FindPanel;
+const keptPane = (/** @type {import('../shell/lazy-parts.js').Part<'kept'>} */ part) => part.KeptPane;
 const notebookGone = (/** @type {import('../shell/lazy-parts.js').Part<'gone'>} */ part) => part.NotebookGone;
 const outlinePane = (/** @type {import('../shell/lazy-parts.js').Part<'outline'>} */ part) =>
     part.OutlinePane;
@@ -93,6 +94,7 @@ export class App extends Component {
             wentInGraph: () => matchMedia(NARROW).matches && this.#showGraph(false),
             variables: () => this.#showVariables(!this.props.page.variables.isShown),
             files: () => this.#showFiles(!this.props.page.files.isShown),
+            uncover: () => this.#makeRoom(true),
         };
         const notebook = /** @type {HTMLElement | null | undefined} */ (
             this.main?.querySelector('.notebook')
@@ -205,22 +207,19 @@ export class App extends Component {
 
     /** @param {boolean} isWanted */
     #showVariables(isWanted) {
-        if (isWanted && matchMedia(NARROW).matches && this.state.showsGraph) this.#showGraph(false);
-        this.#closeRight();
+        this.#makeRoom(isWanted);
         this.props.page.variables.show(isWanted);
     }
 
     /** @param {boolean} isWanted */
     #showFiles(isWanted) {
-        if (isWanted && matchMedia(NARROW).matches && this.state.showsGraph) this.#showGraph(false);
-        this.#closeRight();
+        this.#makeRoom(isWanted);
         this.props.page.files.show(isWanted);
     }
 
     /** @param {boolean} isWanted */
     #showOutline(isWanted) {
-        if (isWanted && matchMedia(NARROW).matches && this.state.showsGraph) this.#showGraph(false);
-        this.#closeRight();
+        this.#makeRoom(isWanted);
         this.#keepOutline(isWanted);
     }
 
@@ -230,7 +229,13 @@ export class App extends Component {
         this.setState({ showsOutline });
     }
 
-    /** The panes on the right share one place. */
+    /** @param {boolean} isWanted whether a pane on the right will be shown */
+    #makeRoom(isWanted) {
+        if (isWanted && matchMedia(NARROW).matches && this.state.showsGraph) this.#showGraph(false);
+        this.#closeRight();
+    }
+
+    /** The panes on the right share one place. They cover the kept outputs. */
     #closeRight() {
         const { variables, files } = this.props.page;
         if (variables.isShown) variables.show(false);
@@ -261,6 +266,7 @@ export class App extends Component {
         const { finder } = this.controller;
         this.cells = page.isLoaded ? page.cells() : [];
         this.sections = this.controller.sections.of(this.cells);
+        const isCovered = page.variables.isShown || page.files.isShown || showsOutline;
         const waiting = page.mayRun ? page.ownRuns.runnable(undefined, this.cells) : [];
         // The comparison takes the focus only after it has loaded, so remember the focus now.
         this.beforeComparing = page.comparison.isOpen
@@ -268,7 +274,7 @@ export class App extends Component {
             : null;
         return html`
             <div class="app" data-graph=${showsGraph ? '' : null}
-                data-right=${page.variables.isShown || page.files.isShown || showsOutline ? '' : null}>
+                data-right=${isCovered || page.kept.length ? '' : null}>
                 <${Header} page=${page} controller=${this.controller} showsGraph=${showsGraph}
                     showsOutline=${showsOutline} />
                 <${Banner} page=${page} onPython=${() => this.controller.showPython()} code=${() =>
@@ -331,6 +337,11 @@ export class App extends Component {
                     html`<${LazyPart} key="outline" of="outline" view=${outlinePane}
                     onFailed=${() => this.#showOutline(false)} page=${page} controller=${this.controller}
                     cells=${this.cells} sections=${this.sections} rev=${rev} />`
+                }
+                ${
+                    page.kept.length > 0 &&
+                    html`<${LazyPart} key="kept" of="kept" view=${keptPane} onFailed=${() => {}} page=${page}
+                    controller=${this.controller} cells=${this.cells} isCovered=${isCovered} rev=${rev} />`
                 }
                 <${Notice} page=${page} />
                 <div id="said" class="visually-hidden" role="status"></div>

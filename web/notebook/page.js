@@ -117,6 +117,11 @@ export class Page {
         this.otherBranches = new Set();
         this.variables = new Variables(this, host);
         this.files = new Files(this, host);
+        /**
+         * The outputs kept in view beside the notebook, the newest first.
+         * @type {import('../kept/kept-outputs.js').Kept[]}
+         */
+        this.kept = host.recall('kept') ?? [];
         this.checkpoints = new CheckpointController(this, host);
         /** Grows whenever the memory of a state was measured. */
         this.memoryRev = 0;

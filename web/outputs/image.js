@@ -2,7 +2,7 @@
 // An image output: resizable by pointer or keys; a click shows it at full size.
 
 import { Component, html } from '../vendor/preact.js';
-import { WORDS } from '../shell/words.js';
+import { withPart } from '../shell/lazy-parts.js';
 import { OUTPUT_WORDS } from './output-words.js';
 import { keep, recall } from './output-settings.js';
 
@@ -11,8 +11,8 @@ const NARROWEST = 40;
 const STEP = 20;
 
 /**
- * @typedef {{src: string, alt: string, id: string, width?: number, height?: number}} PictureProps
- *   `id`: the storage key of the width
+ * @typedef {{src: string, alt: string, id: string, page: import('../notebook/page.js').Page,
+ *   width?: number, height?: number}} PictureProps `id`: the storage key of the width
  */
 
 /** @extends {Component<PictureProps, {width: number | null}>} */
@@ -53,6 +53,11 @@ export class ImageOutput extends Component {
         this.#resize(wish);
     }
 
+    #enlarge() {
+        const { page, src, alt } = this.props;
+        void withPart('imageActions', page, ({ enlarge }) => enlarge(src, alt));
+    }
+
     /** @param {PictureProps} props @param {{width: number | null}} state */
     render({ src, alt, width: own, height }, { width }) {
         // An SVG with an aspect ratio but no size would shrink to nothing: give it the browsers'
@@ -62,7 +67,7 @@ export class ImageOutput extends Component {
             <div class="picture" data-sized=${width === null ? null : ''}
                 style=${width === null ? null : { width: `${width}px` }}>
                 <button class="view" title=${OUTPUT_WORDS.enlarge}
-                    aria-label=${`${alt}. ${OUTPUT_WORDS.enlarge}`} onClick=${() => enlarge(src, alt)}>
+                    aria-label=${`${alt}. ${OUTPUT_WORDS.enlarge}`} onClick=${() => this.#enlarge()}>
                     <img class="image" src=${src} alt=${alt} width=${own} height=${height}
                         onLoad=${(/** @type {{currentTarget: HTMLImageElement}} */ { currentTarget }) =>
                             !own && ((currentTarget.width = currentTarget.naturalWidth))}
@@ -76,21 +81,4 @@ export class ImageOutput extends Component {
                     onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}></div>
             </div>`;
     }
-}
-
-/** @param {string} src @param {string} alt */
-function enlarge(src, alt) {
-    const dialog = document.createElement('dialog');
-    dialog.className = 'full-size';
-    dialog.setAttribute('aria-label', OUTPUT_WORDS.fullSize);
-    const image = Object.assign(document.createElement('img'), { src, alt: alt || WORDS.image });
-    const close = Object.assign(document.createElement('button'), {
-        className: 'button',
-        textContent: OUTPUT_WORDS.close,
-    });
-    dialog.append(image, close);
-    dialog.onclick = () => dialog.close();
-    dialog.onclose = () => dialog.remove();
-    document.body.append(dialog);
-    dialog.showModal();
 }

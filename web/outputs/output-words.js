@@ -9,19 +9,16 @@ const numbers = new Intl.NumberFormat('en');
 const number = (n) => numbers.format(n);
 
 export const OUTPUT_WORDS = Object.freeze({
+    keep: 'Keep in view',
     copyOutput: 'Copy output',
     copied: 'Output copied.',
-    copiedImage: 'Image copied.',
     copyReady: 'Copy this output',
     copyImage: 'Copy image',
     saveImage: 'Save image',
-    notCopied: 'The browser does not let this page copy images. Save the image instead.',
     tools: 'Output actions',
     // Images
     enlarge: 'Show image at full size',
     resize: 'Image width; arrow keys resize, Home resets',
-    fullSize: 'Image at full size',
-    close: 'Close',
     // Folding
     fold: 'Collapse output',
     unfold: 'Expand output',

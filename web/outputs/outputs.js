@@ -5,7 +5,7 @@ import { Component, html } from '../vendor/preact.js';
 import { choose, imageAddress, imageSize, modelOf } from './mime.js';
 import { bytes } from '../text/format.js';
 import { plainLines } from '../text/terminal.js';
-import { LazyPart } from '../shell/lazy-parts.js';
+import { LazyPart, withPart } from '../shell/lazy-parts.js';
 import { WORDS } from '../shell/words.js';
 import { OUTPUT_WORDS } from './output-words.js';
 import { errorText, ErrorView } from './error-view.js';
@@ -24,14 +24,16 @@ import { shownTable } from '../table/shown-table.js';
 /** @typedef {import('../shell/model.js').Item} Item */
 /** @typedef {import('../shell/model.js').Run} Run */
 /**
- * @typedef {{run: Run, rev: number,
- *   controller: import('../cell/cell-controller.js').CellController, mayRun: boolean}} OutputsProps
+ * @typedef {{run: Run, rev: number, mayRun: boolean, isCopy?: boolean,
+ *   controller: import('../cell/cell-controller.js').CellController}} OutputsProps `isCopy`:
+ *   whether these outputs are beside those in the cell. A copy has settings of its own and no
+ *   prompt.
  */
 
 /** How long cleared outputs keep their height for the next ones, in milliseconds. */
 const HOLD_MS = 1000;
 
-/** The mounted views, by run. @type {Map<string, Outputs>} */
+/** The mounted views in cells, by run. @type {Map<string, Outputs>} */
 const shownNow = new Map();
 
 /** Collapses or expands a run's outputs. @param {string | undefined} exec_id */
@@ -43,9 +45,19 @@ export const isOutputFolded = (exec_id) => shownNow.get(exec_id ?? '')?.state.is
 /** Whether a run shows anything. @param {Run | undefined} run */
 export const hasOutput = (run) => run !== undefined && (run.outputs.length > 0 || run.error !== null);
 
+/**
+ * Keeps the outputs of a cell in view beside the notebook.
+ * @param {import('../cell/cell-controller.js').CellController} controller
+ * @param {Run} run
+ */
+export const keepInView = (controller, run) =>
+    void withPart('kept', controller.page, ({ keep }) => keep(controller, run));
+
 /** @extends {Component<OutputsProps, {isFolded: boolean}>} */
 export class Outputs extends Component {
-    state = { isFolded: recall(`fold ${this.props.run.exec_id}`) === true };
+    id = (this.props.isCopy ? 'copy ' : '') + this.props.run.exec_id;
+    state = { isFolded: recall(`fold ${this.id}`) === true };
+    keep = this.props.isCopy ? null : () => keepInView(this.props.controller, this.props.run);
     /** @type {HTMLElement | null} */
     element = null;
     /** The key of the first painted item. @type {number | undefined} */
@@ -54,12 +66,12 @@ export class Outputs extends Component {
     holding = undefined;
 
     componentDidMount() {
-        shownNow.set(this.props.run.exec_id, this);
+        shownNow.set(this.id, this);
         this.first = this.props.run.outputs[0]?.key;
     }
 
     componentWillUnmount() {
-        if (shownNow.get(this.props.run.exec_id) === this) shownNow.delete(this.props.run.exec_id);
+        if (shownNow.get(this.id) === this) shownNow.delete(this.id);
         clearTimeout(this.holding);
     }
 
@@ -94,15 +106,16 @@ export class Outputs extends Component {
 
     toggle() {
         const isFolded = !this.state.isFolded;
-        keep(`fold ${this.props.run.exec_id}`, isFolded || undefined);
+        keep(`fold ${this.id}`, isFolded || undefined);
         this.setState({ isFolded });
     }
 
     /** @param {OutputsProps} props @param {{isFolded: boolean}} state */
-    render({ run, controller, mayRun }, { isFolded }) {
+    render({ run, controller, mayRun, isCopy }, { isFolded }) {
+        const prompt = isCopy ? null : run.prompt;
         const ownError =
             run.error && !run.outputs.some((item) => item.output_type === 'error') ? run.error : null;
-        const isSilent = run.outputs.length === 0 && !run.prompt && !ownError;
+        const isSilent = run.outputs.length === 0 && !prompt && !ownError;
         if (isSilent && this.holding === undefined) return null;
         const fold = isFolded ? OUTPUT_WORDS.unfold : OUTPUT_WORDS.fold;
         return html`
@@ -132,8 +145,8 @@ export class Outputs extends Component {
                     ${this.#failure(ownError)}</div>`
                 }
                 ${
-                    run.prompt &&
-                    html`<${InputPrompt} key="prompt" prompt=${run.prompt} exec_id=${run.exec_id}
+                    prompt &&
+                    html`<${InputPrompt} key="prompt" prompt=${prompt} exec_id=${run.exec_id}
                     controller=${mayRun ? controller : null} />`
                 }
             </div>`;
@@ -142,7 +155,7 @@ export class Outputs extends Component {
     /** @param {Item} item @param {number} i */
     #output(item, i) {
         const { run, controller, mayRun } = this.props;
-        const id = `${run.exec_id} ${i}`;
+        const id = `${this.id} ${i}`;
         if (item.output_type === 'error')
             return html`<div class="output" key=${item.key}>${this.#failure(item)}</div>`;
         if (item.output_type === 'stream') {
@@ -150,7 +163,7 @@ export class Outputs extends Component {
                 <${Stream} pieces=${item.pieces} count=${item.pieces.length} name=${item.name} id=${id}
                     isGrowing=${run.status === 'running'} />
                 <${OutputToolbar} page=${controller.page} text=${() => plain(item.pieces.join(''))}
-                    image=${null} /></div>`;
+                    image=${null} onKeep=${this.keep} /></div>`;
         }
         const chosen = choose(item.data);
         const { how, mime, data } = chosen;
@@ -186,7 +199,8 @@ export class Outputs extends Component {
                             : null
                 }
                 image=${how === 'image' ? { mime, data } : null}
-                table=${table} id=${id} isGrid=${isGrid} onGrid=${onGrid} /></div>`;
+                table=${table} id=${id} isGrid=${isGrid} onGrid=${onGrid}
+                onKeep=${this.keep} /></div>`;
     }
 
     /** @param {import('../shell/protocol.js').RunError} error */
@@ -195,7 +209,8 @@ export class Outputs extends Component {
         const goTo = (/** @type {number} */ cell, /** @type {number} */ line) =>
             goToLine(controller, run, cell, line);
         return html`<${ErrorView} error=${error} count=${countOf(controller.page.model, run)} goTo=${goTo} />
-            <${OutputToolbar} page=${controller.page} text=${() => errorText(error)} image=${null} />`;
+            <${OutputToolbar} page=${controller.page} text=${() => errorText(error)} image=${null}
+                onKeep=${this.keep} />`;
     }
 }
 
@@ -224,7 +239,7 @@ function shown({ how, mime, data }, item, id, run, page) {
         return html`<${LazyPart} of="json" view=${jsonTree} page=${page} onFailed=${() => {}} data=${data} />`;
     if (how === 'image') {
         const alt = typeof item.data['text/plain'] === 'string' ? item.data['text/plain'] : WORDS.image;
-        return html`<${ImageOutput} id=${id} src=${imageAddress(mime, data)} alt=${alt}
+        return html`<${ImageOutput} id=${id} page=${page} src=${imageAddress(mime, data)} alt=${alt}
             ...${imageSize(item.metadata, mime)} />`;
     }
     if (how === 'file') {

@@ -29,6 +29,7 @@ export const WholeWordIcon = icon(
     'M6.5 5.5v5M6.5 8a2 2 0 1 1-4 0 2 2 0 0 1 4 0M9.5 3v7.5M13.5 8a2 2 0 1 1-4 0 2 2 0 0 1 4 0M2 13.3h12',
 );
 export const PinIcon = icon('M6 2.5h4l-.5 4 2 2.5h-7l2-2.5zM8 9v4.5');
+export const KeepIcon = icon('M2.5 3.5h11v9h-11zM9 3.5v9');
 export const FolderIcon = icon('M2.5 12.5v-9h4l1.5 2h5.5v7z');
 export const FileIcon = icon('M4 2.5h5l3 3v8H4zM9 2.5v3h3');
 export const CopyIcon = icon('M5.5 5.5h8v8h-8zM5.5 10.5h-3v-8h8v3');
