@@ -26,8 +26,8 @@ import { LazyPart } from '../shell/lazy-parts.js';
 import { serverPath } from '../shell/server-path.js';
 
 /**
- * @param {{page: import('./page.js').Page, controller: import('../cell/cell-controller.js').CellController,
- *   showsGraph: boolean, showsOutline: boolean}} props
+ * @param {{page: import('./page.js').Page, showsGraph: boolean, showsOutline: boolean,
+ *   controller: import('../cell/cell-controller.js').CellController}} props
  */
 export function Header({ page, controller, showsGraph, showsOutline }) {
     const { model, scope } = page;
@@ -55,11 +55,11 @@ export function Header({ page, controller, showsGraph, showsOutline }) {
                     page.others().some(({ agent }) => agent) &&
                     html`<${LazyPart} of="agents" view=${agentsView} page=${page} onFailed=${() => {}} />`
                 }
-                <button class="button" aria-pressed=${showsGraph ? 'true' : 'false'} onClick=${() => controller.panes?.graph()}
-                    title=${WORDS.graph}><${GraphIcon} /><span>${WORDS.states}</span></button>
+                <button class="button" aria-pressed=${showsGraph ? 'true' : 'false'}
+                    onClick=${() => controller.panes?.graph()} title=${WORDS.graph}><${GraphIcon} /><span>${WORDS.states}</span></button>
                 <button class="button" data-outline aria-pressed=${showsOutline ? 'true' : 'false'}
-                    onClick=${() => controller.panes?.outline()} title=${OUTLINE_WORDS.title}><${OutlineIcon} /><span>
-                        ${OUTLINE_WORDS.title}</span></button>
+                    onClick=${() => controller.panes?.outline()} title=${OUTLINE_WORDS.title}>
+                    <${OutlineIcon} /><span>${OUTLINE_WORDS.title}</span></button>
                 <button class="button" aria-pressed=${page.variables.isShown ? 'true' : 'false'}
                     onClick=${() => controller.panes?.variables()} title=${WORDS.variables}><${TableIcon} /><span>
                         ${WORDS.variables}</span></button>
