@@ -482,7 +482,7 @@ testOnOwnServer(
         const guestOf = async (scope) =>
             open(`${origin()}${(await ask('/api/links', { scope, notebook: 'main' })).path}`);
         const guest = await guestOf('run');
-        await guest.locator('.top [data-files]').click();
+        await guest.locator('.top [data-pane="files"]').click();
         const names = () =>
             guest.$$eval('.files-pane tr[data-name]', (all) => all.map((one) => one.dataset.name));
         await becomes(names, ['main.ratoon']);
@@ -518,7 +518,7 @@ testOnOwnServer(
         await becomes(() => texts('[role="menuitem"]', guest), ['Preview', 'Download', 'Copy path']);
         await guest.keyboard.press('Escape');
         const viewer = await guestOf('view');
-        assert.equal(await viewer.locator('[data-files]').count(), 0);
+        assert.equal(await viewer.locator('[data-pane="files"]').count(), 0);
         await dropFiles([join(dir, 'table.csv')], '.top', { on: viewer });
         await notice(/not imported or uploaded: this link only shows the notebook/, viewer);
     },

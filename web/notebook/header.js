@@ -32,6 +32,17 @@ import { serverPath } from '../shell/server-path.js';
 export function Header({ page, controller, showsGraph, showsOutline }) {
     const { model, scope } = page;
     const MemoryStatus = loadedPart('memory')?.MemoryStatus;
+    /**
+     * The button that shows or hides a pane.
+     * @param {'graph' | 'outline' | 'variables' | 'files'} name
+     * @param {string} text
+     * @param {string} title
+     * @param {typeof GraphIcon} icon
+     * @param {boolean} isShown
+     */
+    const pane = (name, text, title, icon, isShown) => html`
+        <button class="button" data-pane=${name} aria-pressed=${isShown ? 'true' : 'false'} title=${title}
+            onClick=${() => controller.panes?.[name]()}><${icon} /><span>${text}</span></button>`;
     return html`
         <header class="top">
             <a class="brand" href=${serverPath('/')} aria-label=${NOTEBOOK_WORDS.home} title=${NOTEBOOK_WORDS.home}><${Sprout} /></a>
@@ -55,28 +66,18 @@ export function Header({ page, controller, showsGraph, showsOutline }) {
                     page.others().some(({ agent }) => agent) &&
                     html`<${LazyPart} of="agents" view=${agentsView} page=${page} onFailed=${() => {}} />`
                 }
-                <button class="button" aria-pressed=${showsGraph ? 'true' : 'false'}
-                    onClick=${() => controller.panes?.graph()} title=${WORDS.graph}><${GraphIcon} /><span>${WORDS.states}</span></button>
-                <button class="button" data-outline aria-pressed=${showsOutline ? 'true' : 'false'}
-                    onClick=${() => controller.panes?.outline()} title=${OUTLINE_WORDS.title}>
-                    <${OutlineIcon} /><span>${OUTLINE_WORDS.title}</span></button>
-                <button class="button" aria-pressed=${page.variables.isShown ? 'true' : 'false'}
-                    onClick=${() => controller.panes?.variables()} title=${WORDS.variables}><${TableIcon} /><span>
-                        ${WORDS.variables}</span></button>
-                ${
-                    scope !== 'view' &&
-                    html`<button class="button" data-files aria-pressed=${page.files.isShown ? 'true' : 'false'}
-                    onClick=${() => controller.panes?.files()} title=${WORDS.files}><${FolderIcon} /><span>
-                        ${WORDS.files}</span></button>`
-                }
+                ${pane('graph', WORDS.states, WORDS.graph, GraphIcon, showsGraph)}
+                ${pane('outline', OUTLINE_WORDS.title, OUTLINE_WORDS.title, OutlineIcon, showsOutline)}
+                ${pane('variables', WORDS.variables, WORDS.variables, TableIcon, page.variables.isShown)}
+                ${scope !== 'view' && pane('files', WORDS.files, WORDS.files, FolderIcon, page.files.isShown)}
                 ${
                     scope === 'owner' &&
                     html`<button class="button" data-share title=${WORDS.share} aria-haspopup="dialog"
                     onClick=${() => openShare(page)}>
                     <${LinkIcon} /><span>${WORDS.share}</span></button>`
                 }
-                <button class="button" data-palette onClick=${() => controller.showPalette()} aria-label=${EDITOR_WORDS.palette}
-                    title=${`${EDITOR_WORDS.palette} (Ctrl-Shift-P)`}><${CommandIcon} /></button>
+                <button class="button" data-palette onClick=${() => controller.showPalette()}
+                    aria-label=${EDITOR_WORDS.palette} title=${`${EDITOR_WORDS.palette} (Ctrl-Shift-P)`}><${CommandIcon} /></button>
                 <${Menu} label=${WORDS.more} alignEnd face=${html`<${MoreIcon} />`}
                     list=${(/** @type {(takesFocus?: boolean) => void} */ close) => html`<${LazyPart}
                         of="headerMenu" view=${headerMenu} page=${page} controller=${controller}
