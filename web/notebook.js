@@ -10,7 +10,7 @@ import { Attention } from './notebook/attention.js';
 import { COMMANDS, EVENTS } from './shell/protocol.js';
 import { Page } from './notebook/page.js';
 import { Socket } from './shell/socket.js';
-import { registerParts, whenLoaded } from './shell/lazy-parts.js';
+import { registerParts, whenLoaded, withPart } from './shell/lazy-parts.js';
 import { PARTS } from './shell/parts.js';
 import { h, render } from './vendor/preact.js';
 import { App } from './notebook/app.js';
@@ -116,6 +116,7 @@ const page = new Page(model, {
     focusedCell: () => document.activeElement?.closest('.cell')?.getAttribute('data-cell') ?? null,
     onParticipantId: (id) => ownTabs.onId(id, socket.position?.epoch ?? ''),
     announce,
+    onFailed: (run) => void withPart('failure', page, ({ tellFailure }) => tellFailure(page, run)),
     ask: async (question) => (await ask(question)) !== null,
     recall: (key) => JSON.parse(sessionStorage.getItem(`ratoon.${name}.${key}`) ?? 'null'),
     remember: (key, value) => sessionStorage.setItem(`ratoon.${name}.${key}`, JSON.stringify(value)),

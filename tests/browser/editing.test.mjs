@@ -535,6 +535,103 @@ test(
     },
 );
 
+test('after a split or moves of cells that ran, the user goes on in the last part or with all selected', async () => {
+    await three();
+    const all = () => texts('.cell:not([data-fresh]) .source > .editor');
+    const [one, two, last] = ['x = 1print("one")', 'x = x + 1print("two")', 'x = x + 1print("three")'];
+    await becomes(all, [one, two, last]);
+    await page.locator('.cell').nth(1).focus();
+    await keys('Shift+ArrowDown', 'Control+Shift+ArrowUp');
+    await becomes(all, [two, last, one]);
+    await page.locator('.cell').nth(0).focus();
+    await keys('z');
+    await becomes(all, [one, two, last]);
+    await page.locator('.cell').nth(0).focus();
+    await keys('Shift+ArrowDown', 'Control+Shift+ArrowDown');
+    await becomes(all, [last, one, two]);
+    assert.equal(await page.locator('.cell[data-selected]').count(), 2);
+    await keys('Control+Shift+ArrowUp');
+    await becomes(all, [one, two, last]);
+    assert.equal(await page.locator('.cell[data-selected]').count(), 2);
+    await page.reload();
+    await page.locator('.row').nth(3).click();
+    await ran(3);
+    await page.locator('.cell').nth(1).locator('.cm-line').nth(1).click();
+    await keys('Home', 'Control+Shift+Minus');
+    await becomes(all, [one, 'x = x + 1', 'print("two")', last]);
+    await focused([2, 'editor']);
+    await page.keyboard.insertText('y = 1;');
+    await becomes(all, [one, 'x = x + 1', 'y = 1;print("two")', last]);
+});
+
+test(
+    'a NameError names the cells above that have not run on this branch, and runs them',
+    nightly(),
+    async () => {
+        for (const [i, code] of ['a = 1', 'b = 2', 'c = 3'].entries()) {
+            await run(code);
+            await ran(i + 1);
+        }
+        await page.locator('.cell').nth(0).focus();
+        await keys('b', 'Enter');
+        await page.keyboard.insertText('print(a)');
+        await keys('Shift+Enter');
+        await ran(2);
+        await run('print("c is", c)');
+        const note = page.getByText('“c” is set in a cell above that has not finished on this branch.');
+        await note.waitFor();
+        await page.getByRole('button', { name: 'Run the 2 cells above and this one' }).click();
+        await ran(5);
+        await sees('c is 3');
+        await note.waitFor({ state: 'detached' });
+        // Of a name that no cell sets, there is nothing to say.
+        await run('print(nowhere)');
+        await page.locator('.error-view').waitFor();
+        assert.equal(await page.locator('.undone-changes', { hasText: 'nowhere' }).count(), 0);
+    },
+);
+
+test(
+    '“Run all” also runs a cell between cells that ran, and then those below it again',
+    nightly(),
+    async () => {
+        await three();
+        await page.locator('.cell').nth(0).focus();
+        await keys('b', 'Enter');
+        await page.keyboard.insertText('x = 100');
+        await page.getByRole('button', { name: 'More' }).click();
+        await page.getByRole('menuitem', { name: 'Run all Runs 3 cells' }).click();
+        await ran(4);
+        await run('print("x is", x)');
+        await sees('x is 102');
+        await page.getByRole('button', { name: 'More' }).click();
+        await page.getByRole('menuitem', { name: 'Run all All cells have run.' }).waitFor();
+        await keys('Escape');
+        // The earlier line is there, without the inserted cell.
+        await page.locator('.row', { hasText: 'x = x + 1' }).last().click();
+        await ran(3);
+        assert.equal(await page.locator('.cell[data-kind="draft"]:not([data-fresh])').count(), 0);
+    },
+);
+
+test('a cell that fails out of sight is told, with a way to it', nightly(), async () => {
+    const fill = 'print("line\\n" * 30)';
+    await drafts(fill, fill, '1 / 0', 'print("never")');
+    await page.locator('.cell').nth(0).focus();
+    await keys('Control+Shift+Enter');
+    await ran(2);
+    const notice = page.locator('.notice[data-open]', {
+        hasText: 'A cell failed: ZeroDivisionError: division by zero',
+    });
+    await notice.getByRole('button', { name: 'Go to it' }).click();
+    await focused([2, 'cell']);
+    await page.locator('.cell').nth(2).locator('.error-view').waitFor();
+    // One that fails in sight is not.
+    await run('1 / 0', 'Control+Enter');
+    await page.locator('.cell:not([data-fresh])').last().locator('.error-view').waitFor();
+    assert.equal(await notice.count(), 0);
+});
+
 test('Ctrl-Backspace merges with the cell above, also cells that ran', async () => {
     await three();
     await page.locator('.cell').nth(2).focus();

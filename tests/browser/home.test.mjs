@@ -119,18 +119,27 @@ const drop = (name, text) =>
         [name, text],
     );
 
-testOnOwnServer('a notebook’s own menu duplicates it and opens the copy', nightly(real), async () => {
-    await run('x = 1');
-    await ran(1);
-    await page.getByRole('button', { name: 'More' }).click();
-    await page.getByRole('menuitem', { name: 'Duplicate notebook' }).click();
-    const notice = page.locator('.notice', { hasText: 'Duplicated as “main copy”' });
-    await notice.getByRole('button', { name: 'Open' }).click();
-    await page.waitForURL(/\/n\/main%20copy/);
-    await ran(1);
-    await goHome();
-    await named(['main copy', 'main']);
-});
+testOnOwnServer(
+    'a notebook’s own menu duplicates it, opens the copy, and renames it',
+    nightly(real),
+    async () => {
+        await run('x = 1');
+        await ran(1);
+        await page.getByRole('button', { name: 'More' }).click();
+        await page.getByRole('menuitem', { name: 'Duplicate notebook' }).click();
+        const notice = page.locator('.notice', { hasText: 'Duplicated as “main copy”' });
+        await notice.getByRole('button', { name: 'Open' }).click();
+        await page.waitForURL(/\/n\/main%20copy/);
+        await ran(1);
+        await page.getByRole('button', { name: 'More' }).click();
+        await page.getByRole('menuitem', { name: 'Rename notebook' }).click();
+        await answer('Rename', 'other');
+        await page.waitForURL(/\/n\/other/);
+        await ran(1);
+        await goHome();
+        await named(['other', 'main']);
+    },
+);
 
 testOnOwnServer(
     'notebooks can be duplicated, renamed and deleted, and the focus is never lost',

@@ -98,6 +98,8 @@ fn an_imported_file_becomes_drafts_that_keep_its_outputs_until_they_run() {
     };
     assert_eq!((left("one"), left("two")), (0, 1));
     assert_eq!(command(&server, "theirs", json!({"do": "delete_draft", "draft": "two"}))["kind"], "done");
+    assert_eq!(left("two"), 1, "an undo shows them again");
+    assert_eq!(command(&server, "theirs", json!({"do": "empty_trash"}))["kind"], "done");
     assert_eq!(left("two"), 0);
 }
 

@@ -282,6 +282,11 @@ export class Cell extends Component {
                     }
                     ${cell.kind !== 'text' && run && html`<${SweepLine} run=${run} controller=${controller} />`}
                     ${
+                        run?.error?.ename === 'NameError' &&
+                        html`<${LazyPart} of="missingName" view=${missingName} page=${controller.page}
+                            onFailed=${() => {}} run=${run} cell=${cell} />`
+                    }
+                    ${
                         run?.status === 'crashed' &&
                         html`<${LazyPart} of="crash" view=${crash} page=${controller.page}
                             onFailed=${() => {}} run=${run} />`
@@ -375,6 +380,9 @@ const runTitle = ({ model }, cell) =>
 
 /** @param {import('../shell/lazy-parts.js').Part<'crash'>} part */
 const crash = ({ Crash }) => Crash;
+
+/** @param {import('../shell/lazy-parts.js').Part<'missingName'>} part */
+const missingName = ({ MissingName }) => MissingName;
 
 /** @param {import('../shell/lazy-parts.js').Part<'cellMenu'>} part */
 const cellMenu = ({ CellMenu }) => CellMenu;

@@ -214,16 +214,27 @@ export class EditCommands {
      * @param {(drafts: number) => string} said
      */
     rewrite(view, wanted, focused, said) {
-        if (!this.page.mayRun) return;
         const { key } = view.props.cell;
         const at = wanted.findIndex((item) => (Array.isArray(item) ? focused === key : item.key === focused));
-        const { keys } = this.history.record(() => this.operations.rewrite(wanted), {
+        const keys = this.#rewritten(wanted, key, said);
+        const shown = keys?.[at] ?? this.page.cells().at(-1)?.key;
+        if (keys && shown) this.focus.go({ key: shown, asCell: true });
+    }
+
+    /**
+     * Does the same, without moving the focus.
+     * @param {import('./cell-operations.js').Wanted} wanted
+     * @param {string} key of the cell that has the focus after an undo
+     * @param {(drafts: number) => string} said
+     * @returns {(string | undefined)[] | null} the keys of the cells of `wanted`
+     */
+    #rewritten(wanted, key, said) {
+        if (!this.page.mayRun) return null;
+        return this.history.record(() => this.operations.rewrite(wanted), {
             said: ({ count }) => said(count),
             key,
             isTold: true,
-        });
-        const shown = keys[at] ?? this.page.cells().at(-1)?.key;
-        if (shown) this.focus.go({ key: shown, asCell: true });
+        }).keys;
     }
 
     /**
@@ -495,7 +506,13 @@ export class EditCommands {
     #moveRan(view, chosen, step) {
         const moved = wholeCells(chosen);
         const wanted = moved.length ? movedBy(this.page.cells(), moved, step) : null;
-        if (wanted) this.rewrite(view, wanted, view.props.cell.key, (n) => WORDS.movedCells(moved.length, n));
+        const { key } = view.props.cell;
+        const keys = wanted && this.#rewritten(wanted, key, (n) => WORDS.movedCells(moved.length, n));
+        if (!keys) return;
+        const at = wanted.findIndex((cell) => !Array.isArray(cell) && cell.key === key);
+        const now = moved.flatMap((cell) => keys[wanted.indexOf(cell)] ?? []);
+        this.selected.selection.range(now, keys[at] ?? '');
+        this.focus.go({ key: keys[at] ?? '', asCell: true });
     }
 
     /**
@@ -553,8 +570,18 @@ export class EditCommands {
             /** @type {import('./cell-operations.js').Piece[]} */
             const pieces = above.reverse().map((source) => ({ kind: 'code', source }));
             pieces.push({ kind: 'code', source: last, ...originOf(cell) });
-            const wanted = this.page.cells().map((one) => (one.key === key ? pieces : one));
-            return this.rewrite(view, wanted, key, (n) => WORDS.splitInto(pieces.length, n));
+            const wanted = this.page
+                .cells()
+                .flatMap(
+                    (one) =>
+                        /** @type {import('./cell-operations.js').Wanted} */ (
+                            one.key === key ? pieces.map((piece) => [piece]) : [one]
+                        ),
+                );
+            const keys = this.#rewritten(wanted, key, (n) => WORDS.splitInto(pieces.length, n));
+            // As in a draft, the cursor is then in the last part.
+            const at = wanted.findLastIndex(Array.isArray);
+            return keys ? this.focus.go({ key: keys[at] ?? key }) : undefined;
         }
         const text = cell.kind === 'text' ? this.#saved(cell) : null;
         const made = this.history.record(

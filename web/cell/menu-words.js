@@ -3,6 +3,9 @@
 
 import { counted } from '../text/format.js';
 
+/** How many cells a restart stops. @param {number} n */
+const stopsRunning = (n) => ` ${n === 1 ? 'One running cell' : `${n} running cells`} will be stopped.`;
+
 export const MENU_WORDS = Object.freeze({
     goBack: 'Go back to before this cell',
     leaveOut: 'Leave this cell out',
@@ -20,6 +23,21 @@ export const MENU_WORDS = Object.freeze({
     }),
     runs: (/** @type {number} */ n) => `Runs ${counted(n, 'cell')}`,
     runsRest: 'Then, if it succeeds, the cells that ran below',
+    joined: (/** @type {number} */ n) => `${counted(n, 'cell')} run in a new branch.`,
+    // Run all, restart
+    allRan: 'All cells have run.',
+    restartAsk: 'Restart?',
+    restartWhy: (/** @type {number} */ n) =>
+        `You return to the start, without variables. The cells shown become drafts there, ready to run ` +
+        `again. Nothing is deleted: all states stay in the graph.${stopsRunning(n)}`,
+    restartRunAsk: 'Restart and run all?',
+    restartRunWhy: (/** @type {number} */ n) =>
+        `All cells shown run again from the start, as a new branch. Nothing is deleted: all states stay ` +
+        `in the graph.${stopsRunning(n)}`,
+    // Below a NameError
+    setAbove: (/** @type {string} */ name) =>
+        `“${name}” is set in a cell above that has not finished on this branch.`,
+    runTo: (/** @type {number} */ n) => `Run ${n === 1 ? 'the cell' : `the ${n} cells`} above and this one`,
     // Clearing outputs
     clearedOutput: 'Output cleared.',
     clearOutputs: 'Clear all outputs',

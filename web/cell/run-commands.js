@@ -1,15 +1,11 @@
 // @ts-check
 // Runs and stops cells, and moves the focus as Jupyter does.
 
-import { hasEnded, ROOT_STATE } from '../shell/protocol.js';
+import { hasEnded } from '../shell/protocol.js';
 import { isText, runOf } from '../notebook/cell-list.js';
-import { EDITOR_WORDS } from '../editor/editor-words.js';
-import { mayForget } from '../notebook/header.js';
 import { withPart } from '../shell/lazy-parts.js';
-import { WORDS } from '../shell/words.js';
 import { askSweep } from '../sweep/sweep-commands.js';
 import { ROW_WORDS } from '../sweep/row-words.js';
-import { ask } from '../ui/dialog.js';
 import { isRestOfLine } from './cell-operations.js';
 
 /** @typedef {import('./cell.js').Cell} CellView */
@@ -95,11 +91,9 @@ export class RunCommands {
         return askSweep(this.page, cell, view.text);
     }
 
-    /** Runs all cells that have not run. If all have, offers to run them again from the start. */
+    /** Runs all cells that have not run. */
     all() {
-        if (this.page.ownRuns.runnable().length > 0) return this.page.ownRuns.runFrom();
-        const again = { text: WORDS.restartRun, act: () => void this.restart(true) };
-        return this.page.notify(EDITOR_WORDS.allRan, false, { act: again });
+        void withPart('runAll', this.page, ({ runAll }) => runAll(this));
     }
 
     /**
@@ -190,41 +184,10 @@ export class RunCommands {
     }
 
     /**
-     * Goes to the root, where the cells become drafts. Corresponds to Jupyter's restart. Only if
-     * cells are running, asks first, and stops them: everything else can be undone.
+     * Goes to the root, where the cells become drafts.
      * @param {boolean} [runsAll] whether all drafts run then
      */
-    async restart(runsAll = false) {
-        const { page } = this;
-        const running = () =>
-            page
-                .cells()
-                .flatMap((cell) => runOf(cell) ?? [])
-                .filter(({ status }) => !hasEnded(status));
-        const n = running().length;
-        if (n > 0 && !(await this.#asksToRestart(runsAll, n))) return;
-        for (const run of running()) page.ownRuns.stop(run.exec_id);
-        const isAtStart = runsAll && page.here === ROOT_STATE;
-        const first = isAtStart ? page.ownRuns.runnable()[0]?.key : this.edits.restart();
-        if (runsAll) page.ownRuns.runFrom();
-        if (first) this.focus.go({ key: first, asCell: true });
-    }
-
-    /**
-     * @param {boolean} runsAll
-     * @param {number} n the number of running cells
-     * @returns {Promise<boolean>}
-     */
-    async #asksToRestart(runsAll, n) {
-        const { page } = this;
-        const reset = () => void withPart('headerMenu', page, (part) => part.forgetEverything(page));
-        const answer = await ask({
-            title: runsAll ? WORDS.restartRunAsk : WORDS.restartAsk,
-            why: runsAll ? WORDS.restartRunWhy(n) : WORDS.restartWhy(n),
-            act: runsAll ? WORDS.restartRun : WORDS.restart,
-            isBad: true,
-            other: mayForget(page) ? { text: WORDS.reset, act: reset } : undefined,
-        });
-        return answer !== null;
+    restart(runsAll = false) {
+        void withPart('runAll', this.page, ({ restart }) => restart(this, runsAll));
     }
 }

@@ -24,6 +24,16 @@ export class Selection {
     }
 
     /**
+     * Selects a range of cells.
+     * @param {string[]} keys in order
+     * @param {string} head the focused one, at either end
+     */
+    range(keys, head) {
+        this.head = head;
+        this.anchor = (head === keys[0] ? keys.at(-1) : keys[0]) ?? head;
+    }
+
+    /**
      * Selects a cell that received the focus, unless the range already ends there.
      * @param {string | null} key
      */

@@ -19,7 +19,7 @@ import { TRASH_WORDS } from '../trash/trash-words.js';
 import { WORDS } from '../shell/words.js';
 import { downloadsOf } from '../notebook/download.js';
 import { mayForget, openShare, openTrash } from '../notebook/header.js';
-import { askName, duplicate, forgetEverything } from '../notebook/header-menu.js';
+import { askName, duplicate, forgetEverything, rename } from '../notebook/header-menu.js';
 import { availableActions } from '../ui/menu.js';
 import { serverPath } from '../shell/server-path.js';
 
@@ -88,6 +88,7 @@ export function header(controller) {
             words: MENU_WORDS.alsoClear,
             when: () => page.mayRun,
         }),
+        entryOf('page.rename', [], NOTEBOOK_WORDS.renameThis, () => void rename(page), { when: isOwner }),
         entryOf('page.duplicate', [], NOTEBOOK_WORDS.duplicateThis, () => void duplicate(page), {
             words: NOTEBOOK_WORDS.alsoDuplicate,
             when: isOwner,

@@ -27,7 +27,6 @@ export const EDITOR_WORDS = Object.freeze({
     runAsBranch: 'Run as a new branch',
     tryVariants: 'Try variants of the cell',
     runAll: 'Run all',
-    allRan: 'All cells have run.',
     runHere: 'Run this cell and all below',
     runAbove: 'Run all above',
     runRest: 'Run the cell again, then the cells below',

@@ -27,6 +27,7 @@ export const NOTEBOOK_WORDS = Object.freeze({
         `Duplicated as “${to}”, with all states, outputs and drafts. Share links and saved task results ` +
         'were not copied.',
     // Texts in a notebook page
+    renameThis: 'Rename notebook…',
     duplicateThis: 'Duplicate notebook',
     alsoDuplicate: 'copy save as',
     download: (/** @type {string} */ format) => `Download as ${format}`,

@@ -14,10 +14,12 @@ import { PRESENCE_WORDS } from '../presence/presence-words.js';
 import { SETTINGS_WORDS } from '../settings/settings-words.js';
 import { LINT_WORDS } from '../lint/lint-words.js';
 import { WORDS } from '../shell/words.js';
+import { HOME_WORDS } from '../home/home-words.js';
 import { NOTEBOOK_WORDS } from '../home/notebook-words.js';
 import { OUTLINE_WORDS } from '../outline/outline-words.js';
 import { ask, confirmByName } from '../ui/dialog.js';
 import { clearOutputs } from '../cell/clear-outputs.js';
+import { countOfAll } from '../cell/run-all.js';
 import { downloadsOf } from './download.js';
 import { mayForget, openSettings, openShare, openTrash } from './header.js';
 import { withPart } from '../shell/lazy-parts.js';
@@ -30,9 +32,9 @@ export const HeaderMenu = ({ controller, close }) =>
     html`<${List} label=${WORDS.more} actions=${actionsOf(controller)} alignEnd close=${close} />`;
 
 /** How many cells *Run all* runs. @param {import('./page.js').Page} page */
-function waitingHint({ ownRuns }) {
-    const { length } = ownRuns.runnable();
-    return length > 0 ? MENU_WORDS.runs(length) : EDITOR_WORDS.allRan;
+function waitingHint(page) {
+    const count = countOfAll(page);
+    return count > 0 ? MENU_WORDS.runs(count) : MENU_WORDS.allRan;
 }
 
 /** @param {CellController} controller @returns {import('../ui/menu.js').Action[]} */
@@ -55,6 +57,7 @@ const actionsOf = (controller) => {
         { text: EDITOR_WORDS.palette, act: () => controller.showPalette() },
         { text: WORDS.keys, act: () => withPart('sheet', page, ({ showShortcuts }) => showShortcuts()) },
         page.mayRun && { text: LINT_WORDS.formatAll, act: () => controller.formatDrafts() },
+        page.scope === 'owner' && { text: NOTEBOOK_WORDS.renameThis, act: () => void rename(page) },
         page.scope === 'owner' && { text: NOTEBOOK_WORDS.duplicateThis, act: () => void duplicate(page) },
         ...downloadsOf(page),
         page.model.python && {
@@ -66,6 +69,27 @@ const actionsOf = (controller) => {
         mayForget(page) && { text: WORDS.reset, isBad: true, act: () => forgetEverything(page) },
     ];
 };
+
+/** Asks for a new name of the notebook. @param {import('./page.js').Page} page */
+export async function rename(page) {
+    const { name } = page.model;
+    const all = await notebooks.list().catch(() => []);
+    if (all.some((one) => one.name === name && one.is_start))
+        return page.notify(HOME_WORDS.startWhy(name), true);
+    const running = page.model.openRuns().length;
+    const renamed = await ask({
+        title: HOME_WORDS.renameAsk(name),
+        why: HOME_WORDS.renameWhy(true, running),
+        act: HOME_WORDS.renameDo,
+        input: name,
+        attempt: async (to) => {
+            const failed = to !== name && notebooks.rename(name, to, running > 0).then(() => '', messageOf);
+            return failed || '';
+        },
+    });
+    if (renamed !== null && renamed !== name) location.assign(notebooks.notebookAt(renamed) + location.hash);
+    return undefined;
+}
 
 /** Copies the notebook and offers to open the copy. @param {import('./page.js').Page} page */
 export async function duplicate(page) {

@@ -181,6 +181,7 @@ export class OwnRuns {
         };
         const count = this.page.model.states.get(state ?? '')?.exec_count ?? 0;
         if (run) this.page.announcements.ended(run, count, ![...this.#started.keys()].some(isOpen));
+        if (run?.status === 'error' || run?.status === 'crashed') this.page.host.onFailed?.(run);
     }
 
     // Running
@@ -244,12 +245,23 @@ export class OwnRuns {
         this.#runEach(() => this.runnable(key));
     }
 
+    /** The drafts above a cell that can run now, in order. @param {string} key */
+    runnableAbove(key) {
+        const keys = this.page.cells().map((cell) => cell.key);
+        return this.runnable().filter((cell) => keys.indexOf(cell.key) < keys.indexOf(key));
+    }
+
     /** Runs the drafts above a cell. @param {string} key */
     runAbove(key) {
-        this.#runEach(() => {
-            const keys = this.page.cells().map((cell) => cell.key);
-            return this.runnable().filter((cell) => keys.indexOf(cell.key) < keys.indexOf(key));
-        });
+        this.#runEach(() => this.runnableAbove(key));
+    }
+
+    /** Runs the drafts above a cell, and the cell. @param {string} key */
+    runTo(key) {
+        this.#runEach(() => [
+            ...this.runnableAbove(key),
+            ...this.runnable(key).filter((cell) => cell.key === key),
+        ]);
     }
 
     /** The drafts that a replay runs: without those whose code did not succeed the last time. */

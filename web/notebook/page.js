@@ -62,6 +62,8 @@ import { WORDS } from '../shell/words.js';
  * @property {(id: string) => void} [onParticipantId] the server has given this tab an id
  * @property {() => void} [reconnect] tries now to connect to the server again
  * @property {(text: string) => void} [announce] announces a text to screen readers
+ * @property {(run: import('../shell/model.js').Run) => void} [onFailed] a run of this tab has
+ *   failed
  */
 
 /**

@@ -1,10 +1,6 @@
 // @ts-check
 // Texts of the header, of cells and of checkpoints, and those that several features share.
 
-/** How many cells a restart stops. @param {number} n */
-const stopsRunning = (n) =>
-    n ? ` ${n === 1 ? 'One running cell' : `${n} running cells`} will be stopped.` : '';
-
 /** @param {number} n */
 const ranBefore = (n) =>
     n === 1
@@ -58,15 +54,7 @@ export const WORDS = Object.freeze({
         why ? `Cell ${how}: ${why}` : `Cell ${how}`,
     keys: 'Keyboard shortcuts',
     restart: 'Restart',
-    restartAsk: 'Restart?',
-    restartWhy: (/** @type {number} */ n) =>
-        `You return to the start, without variables. The cells shown become drafts there, ready to run ` +
-        `again. Nothing is deleted: all states stay in the graph.${stopsRunning(n)}`,
     restartRun: 'Restart and run all',
-    restartRunAsk: 'Restart and run all?',
-    restartRunWhy: (/** @type {number} */ n) =>
-        `All cells shown run again from the start, as a new branch. Nothing is deleted: all states stay ` +
-        `in the graph.${stopsRunning(n)}`,
     restarted: (/** @type {number} */ n, /** @type {number} */ others) =>
         `Restarted.${n === 1 ? ' One cell is now a draft.' : n ? ` ${n} cells are now drafts.` : ''}` +
         `${n && others ? ` ${n === 1 ? 'It comes' : 'They come'} before ${draftsHere(others)}.` : ''}`,
