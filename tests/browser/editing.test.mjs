@@ -269,6 +269,8 @@ test('cells that ran are moved, split, merged and turned into text in one step; 
     await keys('Enter', 'Control+Home', 'End', 'Control+Shift+-');
     await becomes(lines, [one, 'x = x + 1', 'print("two")', third]);
     await becomes(() => texts('.cell[data-kind="draft"] .stale .stream'), ['two', 'three']);
+    await focused([2, 'editor']);
+    await keys('Escape');
     await isBack();
     await keys('Shift+M');
     await becomes(lines, [one, two + third]);
