@@ -586,6 +586,14 @@ test(
         await ran(5);
         await sees('c is 3');
         await note.waitFor({ state: 'detached' });
+        // If that cell failed, its changes can be kept.
+        await run('half = 1\nstop_here()');
+        await page.getByText('stop_here').last().waitFor();
+        await run('print("half is", half)');
+        const other = page.locator('.undone-changes', { hasText: '“half” is set in a cell above' });
+        await other.getByRole('button', { name: 'Keep its changes' }).click();
+        await other.waitFor({ state: 'detached' });
+        await ran(6);
         // Of a name that no cell sets, there is nothing to say.
         await run('print(nowhere)');
         await page.locator('.error-view').waitFor();

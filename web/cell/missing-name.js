@@ -1,7 +1,8 @@
 // @ts-check
 // Below a NameError: the name is set by a cell above that has not run to its end on this branch.
 
-import { MENU_WORDS as WORDS } from './menu-words.js';
+import { MENU_WORDS } from './menu-words.js';
+import { WORDS } from '../shell/words.js';
 import { html } from '../vendor/preact.js';
 
 /**
@@ -29,10 +30,17 @@ export const sets = (code, name) =>
 export function MissingName({ run, cell, page }) {
     const name = nameIn(run);
     const above = name && cell.kind === 'draft' ? page.ownRuns.runnableAbove(cell.key) : [];
-    if (!name || !above.some(({ draft }) => sets(draft.source, name))) return null;
-    return html`<p class="undone-changes">${WORDS.setAbove(name)} ${
+    const setters = above.filter(({ draft }) => sets(draft.source, name ?? ''));
+    if (!name || !setters.length) return null;
+    const partial = setters.findLast((one) => one.run?.keepable)?.run?.exec_id;
+    return html`<p class="undone-changes">${MENU_WORDS.setAbove(name)} ${
+        page.mayRun &&
+        partial &&
+        html`<button class="text-button" title=${WORDS.keepPartialHint}
+            onClick=${() => void page.checkpoints.keepPartial(partial)}>${WORDS.keepPartial}</button> `
+    } ${
         page.mayRun &&
         html`<button class="text-button" onClick=${() => page.ownRuns.runTo(cell.key)}>
-            ${WORDS.runTo(above.length)}</button>`
+            ${MENU_WORDS.runTo(above.length)}</button>`
     }</p>`;
 }
