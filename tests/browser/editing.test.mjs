@@ -596,7 +596,7 @@ test(
         await ran(6);
         // Of a name that no cell sets, there is nothing to say.
         await run('print(nowhere)');
-        await page.locator('.error-view').waitFor();
+        await page.locator('.error-view', { hasText: 'nowhere' }).waitFor();
         assert.equal(await page.locator('.undone-changes', { hasText: 'nowhere' }).count(), 0);
     },
 );

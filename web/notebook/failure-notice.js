@@ -8,10 +8,13 @@ import { FAILURE_WORDS as WORDS } from './failure-words.js';
  * @param {import('./page.js').Page} page
  * @param {import('../shell/model.js').Run} run of this tab; it has failed
  */
-export function tellFailure(page, run) {
+export async function tellFailure(page, run) {
     page.host.paintNow();
+    // The page may scroll to what the cell shows.
+    for (const _frame of ['laid out', 'scrolled']) await new Promise(requestAnimationFrame);
     if (isInSight(elementOf(page, run))) return;
-    page.notify(WORDS.failed(run.error), true, {
+    // It was announced already, so it is no alert.
+    page.notify(WORDS.failed(run.error), false, {
         act: { text: WORDS.goThere, act: () => go(page, run) },
     });
 }
