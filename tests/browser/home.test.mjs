@@ -147,7 +147,10 @@ testOnOwnServer(
         await choose('main copy', 'Rename');
         await answer('Rename', 'main');
         await page.locator('dialog [role=alert]', { hasText: 'there is a notebook of this name' }).waitFor();
-        await answer('Rename', 'other');
+        await page.keyboard.press('Escape');
+        await choose('main copy', 'Rename');
+        await page.keyboard.type('other');
+        await page.keyboard.press('Enter');
         await named(['main', 'other']);
         await focusIs('other');
         await choose('other', 'Delete');
@@ -386,8 +389,9 @@ testOnOwnServer(
         await page.keyboard.press('Enter');
         await page.locator('dialog .grid-cell').first().waitFor();
         await page.keyboard.press('Escape');
+        // The name is selected without its ending, and all of a folder's name.
         await page.keyboard.press('F2');
-        await page.locator('dialog input').fill('c.csv');
+        await page.keyboard.type('c');
         await page.keyboard.press('Enter');
         await listed(['b.ipynb', 'c.csv']);
         await focusIs('c.csv');
@@ -410,6 +414,12 @@ testOnOwnServer(
         await entry('c.csv').focus();
         await page.keyboard.press('Backspace');
         await focusIs('data');
+        for (const name of ['v1.2', 'data']) {
+            await page.keyboard.press('F2');
+            await page.keyboard.type(name);
+            await page.keyboard.press('Enter');
+            await focusIs(name);
+        }
 
         // A notebook is imported, and links see no files.
         await page.keyboard.press('Enter');
