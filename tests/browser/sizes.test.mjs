@@ -144,6 +144,21 @@ test('the tools of a cell cover neither its tabs nor the button beside them', as
     }
 });
 
+test('on a phone the fields and buttons of the find bar do not overlap', async (t) => {
+    const page = await open(t, { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
+    await page.locator('.cell').first().focus();
+    await page.keyboard.press('Control+h');
+    await page.waitForSelector('.find-by');
+    const overlapping = await page.$$eval('.find-panel :is(input, button, .find-count)', (all) => {
+        const boxes = all.map((one) => one.getBoundingClientRect());
+        const meets = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+        return boxes.filter((a, i) => a.right > innerWidth || boxes.some((b, j) => i < j && meets(a, b)))
+            .length;
+    });
+    assert.equal(overlapping, 0);
+    assert.ok((await page.locator('.find-text').boundingBox()).width > 200);
+});
+
 test('on a touch screen a cell can be inserted between two cells', nightly(), async (t) => {
     const page = await open(t, { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
     const before = await page.locator('.cell').count();
