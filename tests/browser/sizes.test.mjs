@@ -144,6 +144,25 @@ test('the tools of a cell cover neither its tabs nor the button beside them', as
     }
 });
 
+test('on a phone the tools of a cell cover neither each other nor the cell above', async (t) => {
+    const page = await open(t, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+    const cell = page.locator('.cell[data-kind="ran"]').last();
+    await cell.locator('.rail').tap();
+    await cell.locator('.tools').waitFor();
+    const found = await cell.evaluate((one) => {
+        const inside = [...one.querySelectorAll('.tools > *')].map((tool) => tool.getBoundingClientRect());
+        const above = one.previousElementSibling.getBoundingClientRect();
+        return {
+            cut: [...one.querySelectorAll('.tools > .tool')]
+                .filter((tool) => tool.scrollWidth > tool.clientWidth)
+                .map((tool) => tool.textContent),
+            isApart: inside.every((tool, i) => i === 0 || tool.left >= inside[i - 1].right),
+            isBelow: one.querySelector('.tools').getBoundingClientRect().top >= above.bottom,
+        };
+    });
+    assert.deepEqual(found, { cut: [], isApart: true, isBelow: true });
+});
+
 test('on a phone the fields and buttons of the find bar do not overlap', async (t) => {
     const page = await open(t, { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
     await page.locator('.cell').first().focus();
