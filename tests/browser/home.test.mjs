@@ -512,6 +512,9 @@ testOnOwnServer('a CSV file opens as a table without Python', real, async () => 
     for (const key of ['ArrowDown', 'Shift+ArrowRight', 'Control+c']) await page.keyboard.press(key);
     await page.getByText('Copied 1 row × 2 columns.').waitFor();
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), '9\t\n');
+    // The rows would cover a focus ring inside the grid.
+    const box = dialog.locator('.grid-box');
+    assert.match(await box.evaluate((one) => getComputedStyle(one).outline), /solid 2px/);
     await page.keyboard.press('f');
     await page.getByLabel('Column', { exact: true }).selectOption('n');
     await page.getByLabel('Condition', { exact: true }).selectOption('is at least');
