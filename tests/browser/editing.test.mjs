@@ -296,6 +296,22 @@ test('cells that ran are moved, split, merged and turned into text in one step; 
     assert.equal(await page.locator('.row').count(), 6);
 });
 
+test('the two buttons that run the cells below stand apart', async () => {
+    await run('x = 1');
+    await ran(1);
+    await run('y = 2');
+    await ran(2);
+    await run('raise ValueError("no")');
+    await page.waitForSelector('.error-view');
+    await page.locator('.cell').nth(0).focus();
+    await keys('Enter', 'Control+End');
+    await page.keyboard.insertText('0');
+    await keys('Control+Enter');
+    const box = (name) => page.getByRole('button', { name }).boundingBox();
+    const [one, all] = [await box('Run 1 cell below'), await box('Run all 2, including 1 that failed')];
+    assert.ok(all.x >= one.x + one.width + 4, `${all.x} after ${one.x + one.width}`);
+});
+
 test('after a reload, z and the list of steps still undo changes of cells, and Shift-z makes them again', async () => {
     await three();
     const lines = () => texts('.cell:not([data-fresh]) .cm-content');
