@@ -286,7 +286,7 @@ const isSame = (one, other) => one.key === other.key && one.part === other.part 
 
 /** @extends {Component<{finder: Finder}, {}>} */
 export class FindPanel extends Component {
-    /** A disabled button gets no keys, so the focus moves on from a button that becomes disabled. */
+    /** A disabled button gets no keys, so the focus leaves a button that becomes disabled. */
     componentDidUpdate() {
         if (document.activeElement?.matches('.find-panel :disabled'))
             /** @type {HTMLElement | null} */ (document.querySelector('.find-text'))?.focus();
