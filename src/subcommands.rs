@@ -321,7 +321,7 @@ fn export(
             _ => Ok(Vec::new()),
         };
     }
-    let own = PathBuf::from(format!("{name}.{}", format.word()));
+    let own = PathBuf::from(format!("{name}{}", exported.suffix(format)));
     let path = output.unwrap_or(&own);
     let failed = |error: io::Error| {
         let how = match error.kind() {

@@ -92,6 +92,14 @@ impl Exported {
         }
     }
 
+    /// The end of the file's name, after the notebook's name.
+    pub fn suffix(&self, format: Format) -> String {
+        match self {
+            Self::Lineage(_) => format!(".{}", format.word()),
+            Self::Tree(_) => format!("-all-branches.{}", format.word()),
+        }
+    }
+
     /// Writes the file. All branches are always written as HTML.
     pub fn write(&self, format: Format) -> String {
         match self {

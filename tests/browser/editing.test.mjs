@@ -298,6 +298,22 @@ test('cells that ran are moved, split, merged and turned into text in one step; 
     assert.equal(await page.locator('.row').count(), 6);
 });
 
+test('the two buttons that run the cells below stand apart', async () => {
+    await run('x = 1');
+    await ran(1);
+    await run('y = 2');
+    await ran(2);
+    await run('raise ValueError("no")');
+    await page.waitForSelector('.error-view');
+    await page.locator('.cell').nth(0).focus();
+    await keys('Enter', 'Control+End');
+    await page.keyboard.insertText('0');
+    await keys('Control+Enter');
+    const box = (name) => page.getByRole('button', { name }).boundingBox();
+    const [one, all] = [await box('Run 1 cell below'), await box('Run all 2, including 1 that failed')];
+    assert.ok(all.x >= one.x + one.width + 4, `${all.x} after ${one.x + one.width}`);
+});
+
 test('after a reload, z and the list of steps still undo changes of cells, and Shift-z makes them again', async () => {
     await three();
     const lines = () => texts('.cell:not([data-fresh]) .cm-content');
@@ -1052,6 +1068,14 @@ test('Find marks and counts matches in all cells and steps through them; Replace
     await becomes(() => lines(0), ['size = 1', 'print("one")']);
     assert.equal(await page.locator('.cell[data-edited]').count(), 1);
     await page.getByRole('button', { name: 'Replace all' }).click();
+    // The button is disabled; the keys of the bar still work.
+    await page.waitForSelector('.find-text:focus');
+    await keys('Escape');
+    await page.waitForSelector('.find-panel', { state: 'detached' });
+    await keys('Control+h');
+    await page.waitForSelector('.find-text:focus');
+    await keys('Tab');
+    await page.waitForSelector('.find-by:focus');
     await becomes(() => lines(1), ['size = size + 1', 'print("two")']);
     await becomes(sources, ['total = size', 'print("X")']);
     assert.match(await page.locator('.notice').textContent(), /3 cells changed/);
@@ -1069,7 +1093,7 @@ test('Find marks and counts matches in all cells and steps through them; Replace
     assert.equal(await page.evaluate(() => getSelection().toString()), 'total');
 });
 
-test('Find goes through outputs after the code of their cell; Replace counts and changes only cells', async () => {
+test('Find goes through outputs after the code of their cell; Replace changes only cells', async () => {
     await run('for i in range(300): print("row", i, "needle" if i in (7, 280) else "")', 'Shift+Enter');
     await ran(1);
     await run('"needle" * 2');
@@ -1096,11 +1120,19 @@ test('Find goes through outputs after the code of their cell; Replace counts and
             return at && at.height > 0 && at.top >= box.top && at.bottom <= Math.min(box.bottom, innerHeight);
         });
     await becomes(isSeen, true);
+    // Replace passes over the matches in outputs.
     await keys('Control+h');
-    await becomes(count, ['2 of 3']);
+    await becomes(count, ['3 of 8']);
+    await becomes(() => texts('.find-in-cells'), ['3 in cells']);
+    await page.getByRole('button', { name: 'Replace', exact: true }).click();
+    await becomes(count, ['4 of 8']);
     await page.getByLabel('Replace with').fill('pin');
-    await page.getByRole('button', { name: 'Replace all' }).click();
+    await page.getByRole('button', { name: 'Replace', exact: true }).click();
     await becomes(() => lines(1), ['"pin" * 2']);
+    await becomes(count, ['6 of 7']);
+    await page.getByRole('button', { name: 'Replace all' }).click();
+    await becomes(() => texts('.find-in-cells'), ['0 in cells']);
+    await becomes(() => lines(2), ['raise ValueError("no pin")']);
     assert.equal(await page.locator('.outputs').getByText('needleneedle').count(), 1, 'the output stays');
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.locator('.find-panel').getByRole('button', { name: 'Close' }).click();

@@ -15,7 +15,7 @@ async function downloaded(t) {
         page.waitForEvent('download'),
         page.getByRole('menuitem', { name: 'Download all branches as HTML' }).click(),
     ]);
-    assert.equal(download.suggestedFilename(), 'main.html');
+    assert.equal(download.suggestedFilename(), 'main-all-branches.html');
     const file = join(dir, 'main.html');
     await download.saveAs(file);
     return file;

@@ -156,7 +156,10 @@ testOnOwnServer(
         await choose('main copy', 'Rename');
         await answer('Rename', 'main');
         await page.locator('dialog [role=alert]', { hasText: 'there is a notebook of this name' }).waitFor();
-        await answer('Rename', 'other');
+        await page.keyboard.press('Escape');
+        await choose('main copy', 'Rename');
+        await page.keyboard.type('other');
+        await page.keyboard.press('Enter');
         await named(['main', 'other']);
         await focusIs('other');
         await choose('other', 'Delete');
@@ -395,8 +398,9 @@ testOnOwnServer(
         await page.keyboard.press('Enter');
         await page.locator('dialog .grid-cell').first().waitFor();
         await page.keyboard.press('Escape');
+        // The name is selected without its ending, and all of a folder's name.
         await page.keyboard.press('F2');
-        await page.locator('dialog input').fill('c.csv');
+        await page.keyboard.type('c');
         await page.keyboard.press('Enter');
         await listed(['b.ipynb', 'c.csv']);
         await focusIs('c.csv');
@@ -419,6 +423,12 @@ testOnOwnServer(
         await entry('c.csv').focus();
         await page.keyboard.press('Backspace');
         await focusIs('data');
+        for (const name of ['v1.2', 'data']) {
+            await page.keyboard.press('F2');
+            await page.keyboard.type(name);
+            await page.keyboard.press('Enter');
+            await focusIs(name);
+        }
 
         // A notebook is imported, and links see no files.
         await page.keyboard.press('Enter');
@@ -511,6 +521,9 @@ testOnOwnServer('a CSV file opens as a table without Python', real, async () => 
     for (const key of ['ArrowDown', 'Shift+ArrowRight', 'Control+c']) await page.keyboard.press(key);
     await page.getByText('Copied 1 row × 2 columns.').waitFor();
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), '9\t\n');
+    // The rows would cover a focus ring inside the grid.
+    const box = dialog.locator('.grid-box');
+    assert.match(await box.evaluate((one) => getComputedStyle(one).outline), /solid 2px/);
     await page.keyboard.press('f');
     await page.getByLabel('Column', { exact: true }).selectOption('n');
     await page.getByLabel('Condition', { exact: true }).selectOption('is at least');

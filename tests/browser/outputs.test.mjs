@@ -806,6 +806,19 @@ test('the outputs of an earlier version are dimmed, also those in frames', night
     assert.equal(await frame.evaluate((one) => getComputedStyle(one).opacity), '0.65');
 });
 
+test('the columns of a Markdown table are aligned as it says', async () => {
+    await page.locator('.cell[data-fresh]').getByRole('button', { name: 'Text' }).click();
+    await page.keyboard.insertText('|a|b|c|d|\n|---|:--|:-:|--:|\n|one|two|three|four|');
+    await page.keyboard.press('Shift+Enter');
+    await page.waitForSelector('.prose td');
+    const sides = (tag) =>
+        page.$$eval(`.prose ${tag}`, (all) =>
+            all.map((one) => getComputedStyle(one).textAlign.replace(/^-webkit-/, '')),
+        );
+    assert.deepEqual(await sides('td'), ['start', 'left', 'center', 'right']);
+    assert.deepEqual(await sides('th'), ['left', 'left', 'center', 'right']);
+});
+
 test('the find bar and the buttons beside an output cover nothing', nightly(), async () => {
     await run('print("word " * 200)');
     await ran(1);

@@ -160,7 +160,10 @@ test(
         await focused([0, 'cell']);
         await keys('j', 'Enter', 'c', 'c');
         await page.keyboard.insertText('print(x + 41)');
-        await keys('Escape', 'y', 'y', 'ArrowUp');
+        await keys('Escape', 'y', 'y');
+        const message = page.locator('.cm-vim-message', { hasText: '1 lines yanked' });
+        assert.notEqual(await message.evaluate((one) => getComputedStyle(one).color), 'rgb(255, 0, 0)');
+        await keys('ArrowUp');
         await focused([0, 'editor']);
         await keys('p');
         assert.deepEqual(await lines(0), ['x = 1 # one', 'print(x + 41)']);

@@ -144,6 +144,72 @@ test('the tools of a cell cover neither its tabs nor the button beside them', as
     }
 });
 
+test('on a phone the tools of a cell cover neither each other nor the cell above', async (t) => {
+    const page = await open(t, { viewport: { width: 320, height: 600 }, hasTouch: true, isMobile: true });
+    const cell = page.locator('.cell[data-kind="ran"]').last();
+    await cell.locator('.rail').tap();
+    await cell.locator('.tools').waitFor();
+    const found = await cell.evaluate((one) => {
+        const inside = [...one.querySelectorAll('.tools > *')].map((tool) => tool.getBoundingClientRect());
+        const above = one.previousElementSibling.getBoundingClientRect();
+        return {
+            cut: [...one.querySelectorAll('.tools > .tool')]
+                .filter((tool) => tool.scrollWidth > tool.clientWidth)
+                .map((tool) => tool.textContent),
+            isApart: inside.every((tool, i) => i === 0 || tool.left >= inside[i - 1].right),
+            isBelow: one.querySelector('.tools').getBoundingClientRect().top >= above.bottom,
+        };
+    });
+    assert.deepEqual(found, { cut: [], isApart: true, isBelow: true });
+});
+
+test('on a phone the fields and buttons of the find bar do not overlap', async (t) => {
+    const page = await open(t, { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
+    await page.locator('.cell').first().focus();
+    await page.keyboard.press('Control+h');
+    await page.waitForSelector('.find-by');
+    const overlapping = await page.$$eval('.find-panel :is(input, button, .find-count)', (all) => {
+        const boxes = all.map((one) => one.getBoundingClientRect());
+        const meets = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+        return boxes.filter((a, i) => a.right > innerWidth || boxes.some((b, j) => i < j && meets(a, b)))
+            .length;
+    });
+    assert.equal(overlapping, 0);
+    assert.ok((await page.locator('.find-text').boundingBox()).width > 200);
+});
+
+test('the focus rings in Variables are whole', async (t) => {
+    const page = await open(t, { viewport: { width: 1280, height: 800 } });
+    await panes(page, true);
+    await page.locator('.variables-pane tbody th button').first().click();
+    await page.waitForSelector('.whole pre');
+    // What lies outside the box of an ancestor that clips is not seen.
+    const cut = (selector) =>
+        page
+            .locator(selector)
+            .first()
+            .evaluate((one) => {
+                one.focus({ focusVisible: true });
+                const { outlineOffset, outlineWidth } = getComputedStyle(one);
+                const out = parseFloat(outlineOffset) + parseFloat(outlineWidth);
+                const { left, right } = one.getBoundingClientRect();
+                for (let above = one.parentElement; above; above = above.parentElement) {
+                    if (getComputedStyle(above).overflowX === 'visible') continue;
+                    const box = above.getBoundingClientRect();
+                    if (left - out < box.left || right + out > box.right)
+                        return above.className || above.tagName;
+                }
+                return null;
+            });
+    for (const one of ['.variables-list', '.whole pre', '.variables-pane tbody th button'])
+        assert.equal(await cut(one), null, one);
+    const offset = await page.$eval('.variables-list', (one) => {
+        one.focus({ focusVisible: true });
+        return parseFloat(getComputedStyle(one).outlineOffset);
+    });
+    assert.ok(offset >= 0, 'the head of the table covers a ring inside the list');
+});
+
 test('on a touch screen a cell can be inserted between two cells', nightly(), async (t) => {
     const page = await open(t, { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
     const before = await page.locator('.cell').count();

@@ -190,7 +190,7 @@ fn all_branches_are_exported_as_one_page_with_each_output_once() {
     };
     let page = get(two.state(), "as=html&branches=all");
     let name = page.header("content-disposition").unwrap().to_owned();
-    assert!(name.starts_with("attachment; filename=\"main.html\""), "{name}");
+    assert!(name.starts_with("attachment; filename=\"main-all-branches.html\""), "{name}");
     let text = page.text();
     for output in [">before\n<", ">one\n<", "&lt;i&gt;two&lt;/i&gt;", ">failing\n<", "division by zero"] {
         assert_eq!(text.matches(output).count(), 1, "{output}: {text}");

@@ -192,7 +192,8 @@ export const EDITOR_WORDS = Object.freeze({
     matchOf: (/** @type {number} */ k, /** @type {number} */ n) =>
         k ? `${k} of ${n}` : counted(n, 'match', 'matches'),
     noMatch: 'No matches',
-    outputsStay: 'Matches in cells. Replace does not change outputs.',
+    inCells: (/** @type {number} */ n) => `${n} in cells`,
+    outputsStay: 'Replace does not change outputs.',
     wrongPattern: 'Invalid regular expression',
     replaceOne: 'Replace',
     replaceAll: 'Replace all',

@@ -160,13 +160,15 @@ export class FilesPane extends Component {
     }
 
     /** @param {FileEntry} entry */
-    async #rename({ name }) {
+    async #rename({ name, kind }) {
         const { folder } = this.browser;
+        const dot = kind === 'file' ? name.lastIndexOf('.') : -1;
         const renamed = await ask({
             title: SAY.renameAsk(name),
             why: SAY.renameWhy,
             act: SAY.renameDo,
             input: name,
+            selected: dot > 0 ? dot : undefined,
             longest: 255,
             attempt: async (to) => {
                 if (to === name) return '';

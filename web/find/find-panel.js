@@ -130,9 +130,9 @@ export class Finder {
         this.controller.page.host.requestPaint();
     }
 
-    /** Whether the matches are those that can be replaced: not those in outputs. */
-    get isInCodeOnly() {
-        return this.replaces && this.controller.page.mayRun;
+    /** The matches that can be replaced: those in cells, not in outputs. */
+    get inCells() {
+        return this.found.filter(({ part }) => part === 0);
     }
 
     /** @param {CellData[]} cells */
@@ -141,8 +141,7 @@ export class Finder {
         this.found = [];
         if (!(pattern instanceof RegExp)) return;
         for (const [cell, one] of cells.entries()) {
-            const outputs = this.isInCodeOnly ? [] : outputTexts(runOrStale(one));
-            for (const [part, text] of [textOf(one), ...outputs].entries())
+            for (const [part, text] of [textOf(one), ...outputTexts(runOrStale(one))].entries())
                 for (const [nth, span] of matchesIn(text, pattern).entries())
                     this.found.push({ ...span, cell, key: one.key, part, nth });
         }
@@ -233,15 +232,19 @@ export class Finder {
         if (here) scrollToMatch(here);
     }
 
-    /** Replaces the current match and goes to the next match. */
+    /** Replaces the current match if it is in a cell, and goes to the next match in a cell. */
     replaceOne() {
         const now = this.found[this.at];
         if (!now || !(this.pattern instanceof RegExp)) return;
-        const lengthBefore = this.#lengthOf(now);
-        this.#rewrite([now.key], false, now);
-        this.origin = { ...now, at: now.to + this.#lengthOf(now) - lengthBefore };
-        this.#find(this.controller.page.cells());
-        this.at = nextMatch(this.found, this.origin, 1);
+        if (now.part === 0) {
+            const lengthBefore = this.#lengthOf(now);
+            this.#rewrite([now.key], false, now);
+            this.origin = { ...now, at: now.to + this.#lengthOf(now) - lengthBefore };
+            this.#find(this.controller.page.cells());
+        }
+        const { inCells } = this;
+        const next = inCells[nextMatch(inCells, this.origin, 1)];
+        this.at = next ? this.found.indexOf(next) : nextMatch(this.found, this.origin, 1);
         this.controller.page.host.paintNow();
         this.#reveal();
     }
@@ -254,7 +257,7 @@ export class Finder {
 
     replaceAll() {
         if (!(this.pattern instanceof RegExp)) return;
-        this.#rewrite([...new Set(this.found.map(({ key }) => key))], true, null);
+        this.#rewrite([...new Set(this.inCells.map(({ key }) => key))], true, null);
         this.at = -1;
     }
 
@@ -283,6 +286,12 @@ const isSame = (one, other) => one.key === other.key && one.part === other.part 
 
 /** @extends {Component<{finder: Finder}, {}>} */
 export class FindPanel extends Component {
+    /** A disabled button gets no keys, so the focus leaves a button that becomes disabled. */
+    componentDidUpdate() {
+        if (document.activeElement?.matches('.find-panel :disabled'))
+            /** @type {HTMLElement | null} */ (document.querySelector('.find-text'))?.focus();
+    }
+
     /** @param {KeyboardEvent} event */
     #key(event) {
         const { finder } = this.props;
@@ -322,29 +331,39 @@ export class FindPanel extends Component {
             <button class="tool" aria-pressed=${query[which] ? 'true' : 'false'} aria-label=${hint}
                 title=${hint} onClick=${() => finder.search({ ...query, [which]: !query[which] })}>
                 ${face}</button>`;
+        const isReplacing = replaces && controller.page.mayRun;
         const none = found.length === 0;
+        const inCells = finder.inCells.length;
+        // Tab goes from the first field to the second, so both come before the buttons.
         return html`
             <div class="find-panel" role="search" aria-label=${WORDS.find}
                 onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
-                <div class="find-row">
-                    ${
-                        controller.page.mayRun &&
-                        html`<button class="tool find-more"
-                        aria-expanded=${replaces ? 'true' : 'false'} aria-label=${WORDS.showReplace}
-                        title=${`${WORDS.showReplace} (Ctrl-H)`} onClick=${() => finder.toggleReplace()}>
-                        ${replaces ? html`<${DownIcon} />` : html`<${OnIcon} />`}</button>`
-                    }
-                    <input class="field find-text" type="text" value=${query.text}
-                        aria-label=${WORDS.findLabel} placeholder=${WORDS.findLabel}
-                        aria-invalid=${isWrong ? 'true' : null} title=${isWrong ? pattern : null}
-                        spellcheck="false" autocomplete="off" onInput=${typed} />
+                ${
+                    controller.page.mayRun &&
+                    html`<button class="tool find-more"
+                    aria-expanded=${replaces ? 'true' : 'false'} aria-label=${WORDS.showReplace}
+                    title=${`${WORDS.showReplace} (Ctrl-H)`} onClick=${() => finder.toggleReplace()}>
+                    ${replaces ? html`<${DownIcon} />` : html`<${OnIcon} />`}</button>`
+                }
+                <input class="field find-text" type="text" value=${query.text}
+                    aria-label=${WORDS.findLabel} placeholder=${WORDS.findLabel}
+                    aria-invalid=${isWrong ? 'true' : null} title=${isWrong ? pattern : null}
+                    spellcheck="false" autocomplete="off" onInput=${typed} />
+                ${
+                    isReplacing &&
+                    html`<input class="field find-by" type="text" value=${finder.by}
+                    aria-label=${WORDS.replaceLabel} placeholder=${WORDS.replaceLabel} spellcheck="false"
+                    autocomplete="off"
+                    onInput=${(/** @type {any} */ event) => (finder.by = event.target.value)} />`
+                }
+                <div class="find-acts">
                     <span class="find-how">
                         ${toggle('isCase', 'Aa', WORDS.caseHint)}${toggle(
                             'isWord',
                             html`<${WholeWordIcon} />`,
                             WORDS.wordHint,
                         )}${toggle('isRegex', '.*', WORDS.regexHint)}</span>
-                    <span class="find-count" role="status" title=${finder.isInCodeOnly ? WORDS.outputsStay : null}>${count}</span>
+                    <span class="find-count" role="status">${count}</span>
                     <button class="tool" disabled=${none} aria-label=${WORDS.findBefore}
                         title=${`${WORDS.findBefore} (Shift-Enter)`} onClick=${() => finder.go(-1)}>
                         <${UpIcon} /></button>
@@ -355,17 +374,14 @@ export class FindPanel extends Component {
                         onClick=${() => finder.close()}><${CloseIcon} /></button>
                 </div>
                 ${
-                    replaces &&
-                    controller.page.mayRun &&
-                    html`<div class="find-row" data-by>
-                    <input class="field find-by" type="text" value=${finder.by}
-                        aria-label=${WORDS.replaceLabel} placeholder=${WORDS.replaceLabel} spellcheck="false"
-                        autocomplete="off"
-                        onInput=${(/** @type {any} */ event) => (finder.by = event.target.value)} />
-                    <button class="button" data-frame disabled=${none} onClick=${() => finder.replaceOne()}>
-                        ${WORDS.replaceOne}</button>
-                    <button class="button" data-frame disabled=${none} onClick=${() => finder.replaceAll()}>
-                        ${WORDS.replaceAll}</button>
+                    isReplacing &&
+                    html`<div class="find-acts">
+                    <button class="button" data-frame disabled=${inCells === 0}
+                        onClick=${() => finder.replaceOne()}>${WORDS.replaceOne}</button>
+                    <button class="button" data-frame disabled=${inCells === 0}
+                        onClick=${() => finder.replaceAll()}>${WORDS.replaceAll}</button>
+                    <span class="find-in-cells" role="status" title=${WORDS.outputsStay}>
+                        ${inCells < found.length && WORDS.inCells(inCells)}</span>
                 </div>`
                 }
             </div>`;

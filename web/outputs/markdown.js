@@ -28,6 +28,7 @@ const DEEPEST = 50;
 const markdown = new MarkdownIt({ html: true, linkify: true, maxNesting: DEEPEST });
 withMath(markdown);
 withPython(markdown);
+withAlignment(markdown);
 /** @typedef {(address: string) => string | null} Pictures addresses of pictures on our server */
 
 /** Those of the text that is being sanitized. @type {Pictures} */
@@ -159,6 +160,21 @@ function withPython(markdown) {
         const number = formulas.push({ python: content }) - 1;
         return `<pre><code>${OPEN}${number}${CLOSE}</code></pre>\n`;
     };
+}
+
+/**
+ * Writes the alignment of a table's columns as `align`. The parser writes it as an inline style,
+ * which the page's security policy forbids.
+ * @param {any} markdown
+ */
+function withAlignment(markdown) {
+    for (const rule of ['th_open', 'td_open'])
+        markdown.renderer.rules[rule] = (/** @type {any[]} */ ...[tokens, at, options, , renderer]) => {
+            const token = tokens[at];
+            const side = token.attrGet('style')?.replace('text-align:', '');
+            token.attrs = side ? [['align', side]] : [];
+            return renderer.renderToken(tokens, at, options);
+        };
 }
 
 /** @param {CodeBlock} block */

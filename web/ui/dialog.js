@@ -10,7 +10,8 @@ import { WORDS } from '../shell/words.js';
  * @property {string} why
  * @property {string} act
  * @property {boolean} [isBad] whether the action is destructive
- * @property {string} [input] the initial text of the input
+ * @property {string} [input] the initial text of the input; it is selected
+ * @property {number} [selected] how much of the input is selected, from its start, if not all
  * @property {number} [longest]
  * @property {(text: string) => Promise<string>} [attempt] does what is asked for with the text of
  *   the input. Returns '', or why it was refused; then the dialog stays open and shows the reason.
@@ -24,7 +25,11 @@ import { WORDS } from '../shell/words.js';
  * @returns {Promise<string | null>}
  */
 export function ask(question) {
-    return show((done) => html`<${QuestionView} ...${question} done=${done} />`);
+    const answer = show((done) => html`<${QuestionView} ...${question} done=${done} />`);
+    const field = document.activeElement;
+    if (field instanceof HTMLInputElement)
+        field.setSelectionRange(0, question.selected ?? field.value.length);
+    return answer;
 }
 
 /**

@@ -39,7 +39,10 @@ export const RefreshIcon = icon('M13 8a5 5 0 1 1-1.6-3.7M13 2.5v3h-3');
 export const TableIcon = icon('M2.5 3.5h11v9h-11zM2.5 7h11M6.5 3.5v9');
 export const FilterIcon = icon('M2.5 3.5h11L9.3 8.7v4.1l-2.6-1.3V8.7z');
 export const OutlineIcon = icon('M3 4h10M6 8h7M6 12h7M3 8h.01M3 12h.01');
-export const CommandIcon = icon('M3 4.5 6.5 8 3 11.5M8.5 12h4.5');
+export const CommandIcon = icon(
+    'M6 6V4.25A1.75 1.75 0 1 0 4.25 6h7.5A1.75 1.75 0 1 0 10 4.25v7.5A1.75 1.75 0 1 0 11.75 10h-7.5' +
+        'A1.75 1.75 0 1 0 6 11.75z',
+);
 export const GripIcon = icon('M6 4h.01M10 4h.01M6 8h.01M10 8h.01M6 12h.01M10 12h.01');
 export const LinkIcon = icon(
     'M6.7 9.3a2.6 2.6 0 0 0 3.7 0l2.3-2.3a2.6 2.6 0 0 0-3.7-3.7l-.9.9' +

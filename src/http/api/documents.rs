@@ -91,13 +91,13 @@ pub(crate) async fn document(
         let document = exported.document();
         document.pictures = pictures::of_document(document, format, &attachments, &directory);
         document.file = imported.and_then(|file| read_imported_file(&blobs, &file));
-        exported.write(format)
+        (exported.write(format), exported.suffix(format))
     };
-    let text = app.threads.run(write).await?;
+    let (text, suffix) = app.threads.run(write).await?;
     drop(permit);
     Ok(HttpResponse::Ok()
         .insert_header((CONTENT_TYPE, format.media_type()))
-        .insert_header((CONTENT_DISPOSITION, file_name(session.name(), &format!(".{}", format.word()))))
+        .insert_header((CONTENT_DISPOSITION, file_name(session.name(), &suffix)))
         .body(SizedStream::new(text.len() as u64, sent_with(text.into(), whole))))
 }
 
