@@ -18,8 +18,8 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_PROBLEMS: usize = 1000;
 /// Maximum length of a message, in characters.
 const MAX_MESSAGE_CHARACTERS: usize = 500;
-/// The rules without settings: those of pyflakes, which finds errors and unused names, and files that
-/// cannot be read. The other rules of ruff's own choice, E4 and E7, are about style.
+/// The rules without settings: those of pyflakes, which finds errors and unused names, and files
+/// that cannot be read. The other rules of ruff's own choice, E4 and E7, are about style.
 const RULES: &str = "--select=E9,F";
 /// The files that hold ruff's settings; `pyproject.toml` only if it has a table for ruff.
 const SETTINGS: [&str; 3] = ["ruff.toml", ".ruff.toml", "pyproject.toml"];
