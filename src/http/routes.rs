@@ -152,9 +152,9 @@ pub(crate) const TABLE: &[Route] = routes! {
     POST   "/api/deleted-files/{}/restore"        RUN    Server Data  SMALL    => files::restore;
     DELETE "/api/deleted-files/{}"                OWNER  Server Data  SMALL    => files::purge;
     GET    "/api/libraries/{}"                    VIEW   Server Data  NONE     => libraries::library;
-    // A terminal does what its user may do on this computer.
     GET    "/api/settings"                        OWNER  Server Data  NONE     => settings::settings;
     PATCH  "/api/settings"                        OWNER  Server Data  SMALL    => settings::change;
+    // A terminal does what its user may do on this computer.
     GET    "/api/terminals"                       OWNER  Server Data  NONE     => terminals::list;
     POST   "/api/terminals"                       OWNER  Server Data  SMALL    => terminals::open;
     DELETE "/api/terminals/{}"                    OWNER  Server Data  SMALL    => terminals::close;

@@ -4,10 +4,11 @@
 // A state keeps its outputs. So cells that ran become drafts at the root, as in a restart, but
 // without what they had shown. The line with the outputs stays in the graph.
 
-import { runOf, runOrStale } from '../notebook/cell-list.js';
-import { hasEnded, ROOT_STATE } from '../shell/protocol.js';
+import { runOrStale } from '../notebook/cell-list.js';
+import { ROOT_STATE } from '../shell/protocol.js';
 import { MENU_WORDS as WORDS } from './menu-words.js';
 import { shownPieces } from './cell-operations.js';
+import { openRunsOn } from './run-all.js';
 
 /** @typedef {import('./cell-controller.js').CellController} CellController */
 /** @typedef {import('./cell-operations.js').CellOperations} CellOperations */
@@ -16,8 +17,7 @@ import { shownPieces } from './cell-operations.js';
 /** @param {CellController} controller */
 export function clearOutputs({ page, edits, focus }) {
     const cells = page.cells();
-    const runs = cells.flatMap((cell) => runOf(cell) ?? []);
-    if (runs.some(({ status }) => !hasEnded(status))) return page.notify(WORDS.clearLater, false);
+    if (openRunsOn(page).length > 0) return page.notify(WORDS.clearLater, false);
     if (!cells.some((cell) => runOrStale(cell)?.outputs.length)) return page.notify(WORDS.noOutputs, false);
     const { made } = edits.history.record(() => cleared(edits.operations, cells), {
         said: ({ count }) => WORDS.clearedOutputs(count),

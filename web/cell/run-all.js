@@ -33,19 +33,24 @@ export function runAll(runs) {
  * @param {boolean} runsAll whether all drafts run then
  */
 export async function restart({ page, edits, focus }, runsAll) {
-    const running = () =>
-        page
-            .cells()
-            .flatMap((cell) => runOf(cell) ?? [])
-            .filter(({ status }) => !hasEnded(status));
-    const n = running().length;
+    const n = openRunsOn(page).length;
     if (n > 0 && !(await asksToRestart(page, runsAll, n))) return;
-    for (const run of running()) page.ownRuns.stop(run.exec_id);
+    for (const run of openRunsOn(page)) page.ownRuns.stop(run.exec_id);
     const isAtStart = runsAll && page.here === ROOT_STATE;
     const first = isAtStart ? page.ownRuns.runnable()[0]?.key : edits.restart();
     if (runsAll) page.ownRuns.runFrom();
     if (first) focus.go({ key: first, asCell: true });
 }
+
+/**
+ * The runs of the cells shown that have not ended.
+ * @param {import('../notebook/page.js').Page} page
+ */
+export const openRunsOn = (page) =>
+    page
+        .cells()
+        .flatMap((cell) => runOf(cell) ?? [])
+        .filter(({ status }) => !hasEnded(status));
 
 /**
  * @param {import('../notebook/page.js').Page} page

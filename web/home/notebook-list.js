@@ -7,6 +7,7 @@ import * as notebooks from './notebooks-api.js';
 import { Component, html } from '../vendor/preact.js';
 import { HOME_WORDS } from './home-words.js';
 import { NOTEBOOK_WORDS } from './notebook-words.js';
+import { askForName } from './rename-dialog.js';
 import { ask, confirmByName } from '../ui/dialog.js';
 import { watchDrops, DropOverlay } from '../ui/file-drop.js';
 import { MoreIcon, Sprout } from '../ui/icons.js';
@@ -127,19 +128,12 @@ export class Home extends Component {
     /** @param {About} one */
     async #rename(one) {
         if (one.is_start) return this.#say(HOME_WORDS.startWhy(one.name));
-        const renamed = await ask({
-            title: HOME_WORDS.renameAsk(one.name),
-            why: HOME_WORDS.renameWhy(one.is_open, one.running),
-            act: HOME_WORDS.renameDo,
-            input: one.name,
-            attempt: async (to) => {
-                if (to === one.name) return '';
-                return this.#attempt(async () => {
-                    await notebooks.rename(one.name, to, one.running > 0);
-                    return HOME_WORDS.renamed(to);
-                });
-            },
-        });
+        const renamed = await askForName(one, (to) =>
+            this.#attempt(async () => {
+                await notebooks.rename(one.name, to, one.running > 0);
+                return HOME_WORDS.renamed(to);
+            }),
+        );
         return this.#focusRow(renamed);
     }
 

@@ -1,6 +1,7 @@
 // @ts-check
 // Tells the user that a cell has failed that is out of sight, as in *Run all*.
 
+import { cellElement } from '../cell/focus.js';
 import { runOf } from './cell-list.js';
 import { FAILURE_WORDS as WORDS } from './failure-words.js';
 
@@ -34,10 +35,7 @@ function go(page, run) {
  * @param {import('../shell/model.js').Run} run
  * @returns {HTMLElement | null}
  */
-function elementOf(page, run) {
-    const key = page.cells().find((cell) => runOf(cell) === run)?.key ?? '';
-    return document.querySelector(`.cell[data-cell="${CSS.escape(key)}"]`);
-}
+const elementOf = (page, run) => cellElement(page.cells().find((cell) => runOf(cell) === run)?.key ?? '');
 
 /** Whether a part of the error can be seen. @param {HTMLElement | null} cell */
 function isInSight(cell) {

@@ -15,6 +15,7 @@ import { SETTINGS_WORDS } from '../settings/settings-words.js';
 import { LINT_WORDS } from '../lint/lint-words.js';
 import { WORDS } from '../shell/words.js';
 import { HOME_WORDS } from '../home/home-words.js';
+import { askForName } from '../home/rename-dialog.js';
 import { NOTEBOOK_WORDS } from '../home/notebook-words.js';
 import { OUTLINE_WORDS } from '../outline/outline-words.js';
 import { ask, confirmByName } from '../ui/dialog.js';
@@ -77,16 +78,9 @@ export async function rename(page) {
     if (all.some((one) => one.name === name && one.is_start))
         return page.notify(HOME_WORDS.startWhy(name), true);
     const running = page.model.openRuns().length;
-    const renamed = await ask({
-        title: HOME_WORDS.renameAsk(name),
-        why: HOME_WORDS.renameWhy(true, running),
-        act: HOME_WORDS.renameDo,
-        input: name,
-        attempt: async (to) => {
-            const failed = to !== name && notebooks.rename(name, to, running > 0).then(() => '', messageOf);
-            return failed || '';
-        },
-    });
+    const renamed = await askForName({ name, is_open: true, running }, (to) =>
+        notebooks.rename(name, to, running > 0).then(() => '', messageOf),
+    );
     if (renamed !== null && renamed !== name) location.assign(notebooks.notebookAt(renamed) + location.hash);
     return undefined;
 }

@@ -5,6 +5,7 @@
 import { isInMemory } from '../checkpoints/residency.js';
 import { pictureOf } from '../outputs/mime.js';
 import { hasEnded } from '../shell/protocol.js';
+import { csvWriter } from '../text/csv.js';
 import { bytes, duration } from '../text/format.js';
 import { endedIn, metricOf, resultOf, rowCount, runIdOf, shownMetric } from './sweeps.js';
 import { TABLE_WORDS as SAY } from './sweep-words.js';
@@ -322,13 +323,7 @@ function plainTable(sweep, rows) {
 }
 
 /** The rows as CSV (RFC 4180). @param {Sweep} sweep @param {TableRow[]} rows */
-export const csvOf = (sweep, rows) =>
-    plainTable(sweep, rows)
-        .map((line) =>
-            line.map((text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)).join(','),
-        )
-        .join('\r\n')
-        .concat('\r\n');
+export const csvOf = (sweep, rows) => plainTable(sweep, rows).map(csvWriter(',')).join('\r\n').concat('\r\n');
 
 /**
  * How many rows the given states belong to.

@@ -2,6 +2,7 @@
 // A CSV or TSV file as a table. Answers the command `table` as the server does for a data frame
 // (`ratoon_kernel/table.py`), with the same order of rows and the same filters. Pure.
 
+import { csvWriter } from '../text/csv.js';
 import { recordsIn, separatorOf } from './csv-records.js';
 import { TABLE_WORDS as SAY } from './table-words.js';
 
@@ -183,11 +184,9 @@ function sampled(order) {
  * @param {string} separator
  */
 function delimited(rows, separator) {
-    const special = new RegExp(`["\r\n${separator}]`);
-    const field = (/** @type {string} */ text) =>
-        special.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    const line = csvWriter(separator);
     // A line without any character would be no row.
-    return rows.map((row) => `${row.map(field).join(separator) || (row.length ? '""' : '')}\n`).join('');
+    return rows.map((row) => `${line(row) || (row.length ? '""' : '')}\n`).join('');
 }
 
 export class CsvTable {
