@@ -894,6 +894,29 @@ testWithoutPage(
     },
 );
 
+testWithoutPage('a signature does not replace documentation that loads late', async () => {
+    const mock = await start();
+    mocks.push(mock);
+    const on = await open('about:blank', {}, false);
+    let release;
+    const held = new Promise((done) => (release = done));
+    await on.route('**/notebook-later.js', async (route) => (await held, route.continue()));
+    let answers = 0;
+    on.on('websocket', (socket) =>
+        socket.on('framereceived', ({ payload }) => {
+            if (payload.includes('"kind":"inspected"')) answers += 1;
+        }),
+    );
+    await on.goto(mock.url);
+    await run('print(', 'Shift+Tab', on);
+    // The documentation and, after a pause, the signature of the call.
+    await becomes(() => answers, 2);
+    release();
+    await on.waitForSelector('.tip[data-size="short"]');
+    await on.keyboard.press('Shift+Tab');
+    await on.waitForSelector('.tip[data-size="whole"]');
+});
+
 testWithoutPage(
     'Shift-Tab shows documentation at the cursor, then more of it; Esc closes it; at the beginning of a line Shift-Tab unindents',
     async () => {

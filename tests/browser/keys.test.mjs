@@ -445,3 +445,78 @@ test('a notice does not cover the focused cell', nightly(), async () => {
     ]);
     assert.ok(cell <= notice, `${cell} above ${notice}`);
 });
+
+test('cells that are run below a running new version wait for it, also through a reload; Stop takes one off', {
+    skip: !process.env.RATOON_BIN && 'needs RATOON_BIN',
+}, async () => {
+    for (const [i, code] of ['a = 1', 'print("b", a)', 'a += 10', 'print("d", a)'].entries()) {
+        await run(code);
+        await ran(i + 1);
+    }
+    const statuses = () => page.$$eval('.cell', (all) => all.map((one) => one.dataset.status));
+    const rerun = async (code, ...keys) => {
+        await page.locator('.cell').first().focus();
+        await page.keyboard.press('Enter');
+        await page.keyboard.press('Control+a');
+        await page.keyboard.insertText(code);
+        for (const key of keys) await page.keyboard.press(key);
+    };
+    await rerun(`a = 2\n${untilReleased('on')}`, 'Shift+Enter', 'Shift+Enter', 'Shift+Enter', 'Shift+Enter');
+    await becomes(statuses, ['running', 'queued', 'queued', 'queued', 'new']);
+    await page.locator('.cell').nth(2).hover();
+    await page.locator('.cell').nth(2).getByRole('button', { name: 'Stop' }).click();
+    await becomes(statuses, ['running', 'queued', 'ok', 'queued', 'new']);
+    await page.reload();
+    await becomes(statuses, ['running', 'queued', 'ok', 'queued', 'new']);
+    await release('on');
+    await becomes(() => texts('.cell .stream'), ['b 2', 'd 2']);
+    await becomes(statuses, ['ok', 'ok', 'new', 'ok', 'new']);
+
+    // If the run above fails, they do not run.
+    await rerun(`a = 3\n${untilReleased('off')}\n1 / 0`, 'Shift+Enter', 'Shift+Enter');
+    await becomes(async () => (await statuses()).slice(0, 2), ['running', 'queued']);
+    await release('off');
+    await becomes(async () => (await statuses()).slice(0, 2), ['error', 'ok']);
+    assert.deepEqual(await texts('.cell .stream'), ['b 2', 'd 2']);
+});
+
+test('a key pressed before the end of a run is painted acts on the cell that is there then', {
+    skip: !process.env.RATOON_BIN && 'needs RATOON_BIN',
+}, async () => {
+    await run('a = 1');
+    await run('print(a)');
+    await ran(2);
+    /** @type {Promise<void>} */
+    const news = new Promise((done) =>
+        page.once('websocket', (socket) =>
+            socket.on('framereceived', ({ payload }) => /"kind":"ended"/.test(payload) && done()),
+        ),
+    );
+    await page.reload();
+    await page.locator('.cell').first().focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.insertText(`a = 2\n${untilReleased('end')}`);
+    await page.keyboard.press('Shift+Enter');
+    await page.waitForSelector('[data-status="running"]');
+    await focused([1, 'cell']);
+    // In a hidden page, the next frame paints the news.
+    const paint = await page.evaluateHandle(() => {
+        const { requestAnimationFrame } = window;
+        const held = [];
+        window.requestAnimationFrame = (act) => held.push(act);
+        Object.defineProperty(document, 'hidden', { value: true, configurable: true });
+        return () => {
+            window.requestAnimationFrame = requestAnimationFrame;
+            Reflect.deleteProperty(document, 'hidden');
+            for (const act of held) requestAnimationFrame(act);
+        };
+    });
+    await release('end');
+    await news;
+    // The second cell becomes a draft, because its state belongs to the earlier version.
+    await page.keyboard.press('Shift+Enter');
+    await paint.evaluate((act) => act());
+    await ran(2);
+    assert.deepEqual(await texts('.cell .stream'), ['2']);
+});

@@ -479,19 +479,22 @@ test('a changed cell runs at the position of its earlier version', () => {
     );
 });
 
-test('a cell below a running new version must wait, and the page says so; also if the new version failed', () => {
+test('a cell below a running new version does not run if the new version fails, and the page says why', () => {
     const { page, sent } = open();
     page.ownRuns.run(page.cells()[0], 'changed');
     const runs = () => runsIn(sent);
     const { exec_id } = runs()[0];
-    const told = () => {
-        page.ownRuns.run(cellsOf(page)[1], 'b again');
-        return page.notice.text;
+    const told = (...variants) => {
+        page.ownRuns.run(cellsOf(page)[1], 'b again', ...variants);
+        return page.notice?.text;
     };
-    assert.equal(told(), WORDS.wait, 'asked for');
+    assert.equal(told(), undefined, 'asked for');
+    assert.equal(cellsOf(page)[1].isAsked, true);
     page.onEvent({ event: 'run_added', run: run(exec_id, 'initial', { status: 'running' }) });
-    assert.equal(told(), WORDS.wait);
+    assert.equal(told(), undefined);
+    assert.equal(told({ codes: ['b 2'], known: 0, isFollowed: true }), WORDS.wait, 'variants cannot wait');
     page.onEvent({ event: 'run_ended', exec_id, status: 'error', error: null, duration_ms: 2, state: null });
+    assert.equal(cellsOf(page)[1].isAsked, false);
     assert.equal(cellsOf(page)[1].isOutdated, true);
     assert.equal(told(), WORDS.failedAbove);
     assert.equal(runs().length, 1);

@@ -292,6 +292,7 @@ test('the page opens and goes on beside the rows of sweeps', () => {
         colourOf: () => 0,
         orderOf: () => 0,
         requestedRuns: new Map(),
+        waiting: new Map(),
         draftsOn: () => [],
         pendingDeletion: new Set(),
     };

@@ -187,10 +187,12 @@ export class CellController {
      */
     press(mode, view, event) {
         if (event.isComposing || event.getModifierState('AltGraph')) return false;
-        const at = { view };
+        // Paint pending changes first, so that the command acts on the newest cells. The paint may
+        // replace a cell; the focus is then in the cell that took its place.
+        this.page.host.paintIfDue();
+        const isReplaced = view !== null && this.focus.views.get(view.props.cell.key) !== view;
+        const at = { view: isReplaced ? this.focus.view : view };
         for (const entry of this.keys.press(mode, keyNamesOf(event), performance.now(), at)) {
-            // Paint pending changes first, so that the command acts on the newest cells.
-            if (mode === 'cell') this.page.host.paintIfDue();
             if ((event.repeat && entry.isOnce) || entry.act(at) !== false) return true;
         }
         return this.keys.isWaiting;

@@ -416,6 +416,9 @@ const LONG_MS = 1000;
 /** Whether a cell has the tabs of the branches beside it. @param {CellData} cell */
 const hasTabs = (cell) => 'beside' in cell && cell.beside.length > 1;
 
+/** Whether a cell runs once a run above has succeeded. @param {CellData} cell */
+const isWaiting = (cell) => cell.kind === 'ran' && cell.isAsked && cell.isOutdated;
+
 /** @param {Run | undefined} run */
 const isLong = (run) => (run?.duration_ms ?? 0) > LONG_MS;
 
@@ -447,7 +450,7 @@ function Tools({ cell, isOpen, isStopping, mayRun, controller, of }) {
         <div class="tools">
             ${measures}
             ${
-                isOpen
+                isOpen || isWaiting(cell)
                     ? html`<button class="tool" data-stop title=${stop[1]}
                         onClick=${(/** @type {MouseEvent} */ event) => runs.onStopPressed(cell, event)}>
                         <${StopIcon} />${stop[0]}</button>`
@@ -487,6 +490,7 @@ function Tools({ cell, isOpen, isStopping, mayRun, controller, of }) {
  *   mayRun: boolean}} props
  */
 function Notes({ cell, run, controller, mayRun }) {
+    if (isWaiting(cell)) return html`<div class="notes"><span class="busy">${WORDS.queued}</span></div>`;
     // The server has not confirmed the run yet.
     if (cell.isAsked)
         return html`<div class="notes">

@@ -151,10 +151,12 @@ export class RunCommands {
     }
 
     /**
-     * Stops the run of a cell. If the cell has no open run, stops the oldest open run.
+     * Stops the run of a cell. If the cell has no open run, stops the oldest open run. A cell that
+     * waits for a run above waits no longer.
      * @param {CellData} [cell]
      */
     stop(cell) {
+        if (cell && this.page.ownRuns.doesNotWait(cell)) return;
         const own = cell && runOf(cell);
         const run = own && !hasEnded(own.status) ? own : this.page.model.openRuns()[0];
         if (run && this.page.mayRun) this.page.ownRuns.stop(run.exec_id);

@@ -120,11 +120,10 @@ class Signatures {
         const call = callAt(now.doc.toString(), now.selection.main.head);
         const isAsIs =
             call !== null && `${call.from} ${call.argument} ${call.keyword}` === what && this.view.hasFocus;
-        const other = now.field(tipField)?.size;
-        if (!isAsIs || other === 'whole' || other === 'short') return;
+        if (!isAsIs) return;
         if (object?.signature)
             void show(this.view, { pos: call.from, size: 'signature', object, call: call.from });
-        else if (other === 'signature' && object === null) closeTip(this.view);
+        else if (now.field(tipField)?.size === 'signature' && object === null) closeTip(this.view);
     }
 
     destroy() {
@@ -137,6 +136,9 @@ async function show(view, tip) {
     const { doc } = view.state;
     const part = await loadPart('inspectionTip').catch(() => null);
     if (!part || !view.state.doc.eq(doc)) return;
+    // A signature, which nobody requested, replaces no documentation.
+    const shown = view.state.field(tipField)?.size;
+    if (tip.size === 'signature' && (shown === 'short' || shown === 'whole')) return;
     const { dom, said } = part.tipDom(tip);
     // The list of completions makes room for a signature; it closes when documentation opens.
     const create = () => ({ dom, overlap: tip.size !== 'signature' });

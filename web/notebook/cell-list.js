@@ -64,6 +64,7 @@ import { hasEnded } from '../shell/protocol.js';
  *   graph/layout.js
  * @property {Map<string, string>} requestedRuns runs that the server has not confirmed yet, by
  *   draft
+ * @property {Map<string, string>} waiting see `OwnRuns`
  * @property {(state: string, before: string | null) => Draft[]} draftsOn the drafts above the cell
  *   of a child of a state, or at the end of its lineage
  * @property {Set<string>} pendingDeletion states and runs about to be deleted
@@ -157,8 +158,8 @@ function ranCell(model, look, state, isOutdated, without) {
     const run = model.runOf(state);
     const edit = newVersionOf(look, state, run);
     const shown = (edit?.run ? model.runs.get(edit.run) : undefined) ?? run;
-    // Requested to run again, but not confirmed by the server.
-    const isAsked = edit?.run != null && !model.runs.has(edit.run);
+    // Requested to run again, but not confirmed by the server, or not before a cell above has run.
+    const isAsked = (edit?.run != null && !model.runs.has(edit.run)) || look.waiting.has(state.id);
     const [isHere, progress] = [state.id === look.here, look.progressOf(state.id)];
     return {
         kind: 'ran',
@@ -314,21 +315,22 @@ export function runToWaitFor(cells, key, asked) {
 }
 
 /**
- * Whether a new version of a cell above is requested, waiting or running. If none is, the new
- * versions above have failed.
+ * The nearest new version of a cell above that is requested, waiting or running. If none is, the
+ * new versions above have failed.
  * @param {Cell[]} cells
  * @param {string} key
+ * @returns {string | undefined} its exec_id
  */
-export function isRunningAbove(cells, key) {
+export function versionToWaitFor(cells, key) {
     const at = cells.findIndex((cell) => cell.key === key);
-    return cells
+    const runs = cells
         .slice(0, Math.max(0, at))
-        .some(
-            (cell) =>
-                cell.kind === 'ran' &&
-                cell.edit?.run != null &&
-                (cell.isAsked || (cell.shown && !hasEnded(cell.shown.status))),
+        .map((cell) =>
+            cell.kind === 'ran' && (cell.isAsked || (cell.shown && !hasEnded(cell.shown.status)))
+                ? cell.edit?.run
+                : null,
         );
+    return runs.findLast((run) => run != null) ?? undefined;
 }
 
 /**
@@ -380,7 +382,7 @@ export function unsuccessful(model, drafts) {
  * @returns {string | undefined}
  */
 export function stateUnder(cells, cell, code, asked) {
-    if (cell.kind === 'ran') return cell.state.parent ?? undefined;
+    if (cell.kind === 'ran') return (!cell.isOutdated && cell.state.parent) || undefined;
     if (cell.kind !== 'draft' || isText(cell) || !code.trim()) return undefined;
     return runToWaitFor(cells, cell.key, asked) ? undefined : cell.draft.on;
 }

@@ -109,7 +109,7 @@ function Status({ page }) {
                 : replay
                   ? WORDS.replayingLong(replay.done, replay.total)
                   : open.length
-                    ? WORDS.running(running, open.length - running)
+                    ? WORDS.running(running, open.length - running + page.ownRuns.waiting.size)
                     : page.scope === 'view'
                       ? WORDS.viewOnly
                       : page.model.python?.problem

@@ -3,13 +3,13 @@
 
 import {
     cellId,
-    isRunningAbove,
     isText,
     runnableFrom,
     runToWaitFor,
     stateUnder,
     textOf,
     unsuccessful,
+    versionToWaitFor,
 } from './cell-list.js';
 import { COMPARE_COMMAND_WORDS, MOST_STATES } from '../compare/compare-command-words.js';
 import { hasEnded, ROOT_STATE } from '../shell/protocol.js';
@@ -45,12 +45,21 @@ export class OwnRuns {
      */
     #variants = null;
 
-    /** @param {import('./page.js').Page} page @param {[string, string][]} kept see `kept` */
-    constructor(page, kept) {
+    /**
+     * @param {import('./page.js').Page} page
+     * @param {[string, string][]} kept see `kept`
+     * @param {[string, string][]} waiting see `waiting`
+     */
+    constructor(page, kept, waiting) {
         this.page = page;
         this.#started = new Map(kept);
         /** Runs that the server has not confirmed yet, by draft. @type {Map<string, string>} */
         this.requested = new Map();
+        /**
+         * Cells, by their states, that run when a run above them has succeeded, which makes drafts
+         * of them. The values are the exec_ids of those runs.
+         */
+        this.waiting = new Map(waiting);
         /** Runs that this tab asked to stop; the next request kills them. @type {Set<string>} */
         this.stopping = new Set();
     }
@@ -78,6 +87,7 @@ export class OwnRuns {
     /** Forgets all runs, because the notebook was reset. */
     clear() {
         this.#started.clear();
+        this.waiting.clear();
     }
 
     // Events
@@ -108,6 +118,12 @@ export class OwnRuns {
      * @param {string | null} state
      */
     onRunEnded(id, state) {
+        this.#follow(id, state);
+        this.#runWaiting(id, state);
+    }
+
+    /** @param {string} id @param {string | null} state the state that it left */
+    #follow(id, state) {
         this.#onVariantEnded(id, state);
         const stood = this.#started.get(id);
         this.stopping.delete(id);
@@ -127,6 +143,23 @@ export class OwnRuns {
             if (this.page.here === stood || this.page.here === parent) this.page.moveTo(state, null, true);
         }
         this.page.saveTabState();
+    }
+
+    /**
+     * Runs the cells that have waited for a run. If it failed or the user has navigated away, they
+     * do not run.
+     * @param {string} id
+     * @param {string | null} state the state that it left
+     */
+    #runWaiting(id, state) {
+        const due = [...this.waiting].filter(([, run]) => run === id).map(([cell]) => cell);
+        if (due.length === 0) return;
+        for (const cell of due) this.waiting.delete(cell);
+        this.page.saveTabState();
+        const runs = due.map((cell) => this.page.model.states.get(cell)?.exec_id);
+        const isDue = (/** @type {Extract<Cell, {kind: 'draft'}>} */ { draft }) =>
+            runs.includes(draft.stale_run ?? '');
+        if (state && this.page.here === state) this.#runEach(() => this.runnable().filter(isDue));
     }
 
     /** Says when the last variant has ended. @param {string} id @param {string | null} state */
@@ -296,13 +329,7 @@ export class OwnRuns {
     #runAgain(cell, code, variants) {
         const { state } = cell;
         if (cell.shown && !hasEnded(cell.shown.status)) return;
-        if (cell.isOutdated) {
-            this.page.notify(
-                isRunningAbove(this.page.cells(), cell.key) ? WORDS.wait : WORDS.failedAbove,
-                false,
-            );
-            return;
-        }
+        if (cell.isOutdated) return this.#runLater(cell, code, variants);
         const exec_id = newId();
         if (variants.isFollowed) {
             if (textOf(cell) !== code) this.page.edit(state, code);
@@ -314,6 +341,30 @@ export class OwnRuns {
         const instead_of = { state: state.id, tip: this.page.here };
         const draft = cellId(this.page.model, state);
         this.#startAll({ do: 'run', exec_id, code, on, draft, instead_of }, variants);
+    }
+
+    /**
+     * Runs a cell when the new version of a cell above has run.
+     * @param {Extract<Cell, {kind: 'ran'}>} cell
+     * @param {string} code
+     * @param {Variants} variants
+     */
+    #runLater(cell, code, variants) {
+        const above = versionToWaitFor(this.page.cells(), cell.key);
+        if (!above || variants !== NO_VARIANTS)
+            return this.page.notify(above ? WORDS.wait : WORDS.failedAbove, false);
+        if (textOf(cell) !== code) this.page.edit(cell.state, code);
+        this.page.drafts.flushAll();
+        this.waiting.set(cell.state.id, above);
+        this.page.saveTabState();
+        this.page.host.requestPaint();
+    }
+
+    /** Takes a cell off those that wait. @param {Cell} cell @returns {boolean} whether it waited */
+    doesNotWait(cell) {
+        const waited = cell.kind === 'ran' && this.waiting.delete(cell.state.id);
+        if (waited) this.page.host.requestPaint();
+        return waited;
     }
 
     /**
@@ -351,6 +402,7 @@ export class OwnRuns {
         // The server refuses a run that is sent again after a lost connection if it already has it.
         if (reply.kind !== 'refused' || this.page.model.runs.has(command.exec_id)) return;
         this.#started.delete(command.exec_id);
+        this.#runWaiting(command.exec_id, null);
         this.#variants?.open.delete(command.exec_id);
         if (this.requested.get(command.draft ?? '') === command.exec_id)
             this.requested.delete(command.draft ?? '');

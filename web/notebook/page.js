@@ -110,7 +110,7 @@ export class Page {
          * @type {Map<string, {was: string, text: string}>}
          */
         this.textEdits = new Map(host.recall('texts') ?? []);
-        this.ownRuns = new OwnRuns(this, host.recall('mine') ?? []);
+        this.ownRuns = new OwnRuns(this, host.recall('mine') ?? [], host.recall('waiting') ?? []);
         /**
          * Drafts and runs at the current state that belong to other branches than the one that the
          * user has begun there, by their ids. The page does not show them.
@@ -200,6 +200,7 @@ export class Page {
             textEdits: this.textEdits,
             freshId,
             requestedRuns: this.ownRuns.requested,
+            waiting: this.ownRuns.waiting,
             pendingDeletion: this.pendingDeletion,
             openedDrafts: this.openedDrafts,
             otherBranches: this.otherBranches,
@@ -619,6 +620,7 @@ export class Page {
         this.host.remember('versions', [...this.newVersions]);
         this.host.remember('texts', [...this.textEdits]);
         this.host.remember('mine', this.ownRuns.kept);
+        this.host.remember('waiting', [...this.ownRuns.waiting]);
         this.host.remember('branchColours', this.branches.kept);
     }
 }
