@@ -6,7 +6,18 @@ import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { listen } from './listen.mjs';
 import { becomes, nightly } from './browser.mjs';
-import { allParts, forgive, lacks, openFar, page, ran, run, test, testWithoutPage } from './harness.mjs';
+import {
+    allParts,
+    focused,
+    forgive,
+    lacks,
+    openFar,
+    page,
+    ran,
+    run,
+    test,
+    testWithoutPage,
+} from './harness.mjs';
 
 const isReal = Boolean(process.env.RATOON_BIN);
 
@@ -281,6 +292,35 @@ test('a flood of heights from a frame does not block the page', nightly(), async
     );
     assert.ok(gap < 400, `${gap} ms`);
     assert.ok(tallest <= 4000, `${tallest} px`);
+});
+
+test('a frame can give back the focus, and cannot take it from elsewhere in the page', {
+    skip: !isReal,
+}, async () => {
+    // Catches the port that the frame's own script sends with.
+    const hostile = `let port, sent = 0; const send = MessagePort.prototype.postMessage;
+        MessagePort.prototype.postMessage = function (data) { port = this; send.call(this, data); };
+        setInterval(() => { port?.postMessage({ leave: true }); document.title = ++sent; }, 5)`;
+    await run(`from IPython.display import HTML\nHTML("""<script>${hostile}</script><input>""")`);
+    await ran(1);
+    const frame = page.frameLocator('iframe.frame');
+    const sent = () => frame.locator('body').evaluate(() => Number(document.title));
+    const afterMore = async () => {
+        const before = await sent();
+        await becomes(async () => (await sent()) > before + 20, true);
+    };
+    await page.locator('.cell[data-fresh] .editor').click();
+    await page.keyboard.type('x = 1');
+    await afterMore();
+    await page.keyboard.type('2');
+    await focused([1, 'editor']);
+    await becomes(() => page.locator('.cell').nth(1).locator('.cm-line').innerText(), 'x = 12');
+    // It can only give back the focus that it has, to its own cell.
+    await frame.locator('input').click();
+    await focused([0, 'cell']);
+    await page.keyboard.press('ArrowDown');
+    await afterMore();
+    await focused([1, 'cell']);
 });
 
 test('the document of an output frame is sandboxed even when it is opened directly', {

@@ -244,6 +244,18 @@ test('a widget is live in the cell and in the pane', { skip: lacks('ipywidgets')
     await page.locator('.cell .stream', { hasText: 'value 5' }).waitFor();
 });
 
+test('Escape in a kept output leaves its frame, then the pane', real, async () => {
+    await run('from IPython.display import HTML\nHTML("<input>")');
+    await ran(1);
+    await keep(0);
+    await pane().frameLocator('iframe').locator('input').click();
+    await focused('IFRAME');
+    await page.keyboard.press('Escape');
+    await focused('ASIDE');
+    await page.keyboard.press('Escape');
+    await focused([0, 'cell']);
+});
+
 test('a data frame becomes a grid in the pane alone', { skip: lacks('pandas') }, async () => {
     await run('import pandas as pd\npd.DataFrame({"n": range(9)})');
     await ran(1);

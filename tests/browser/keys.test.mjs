@@ -519,4 +519,69 @@ test('a key pressed before the end of a run is painted acts on the cell that is 
     await paint.evaluate((act) => act());
     await ran(2);
     assert.deepEqual(await texts('.cell .stream'), ['2']);
+
+/** A tall HTML output. Escape clears the field “own” and, if that is empty, leaves the frame. */
+const HTML_OUTPUT = `from IPython.display import HTML
+HTML("""<p>plain words</p><input aria-label="field">
+<input aria-label="own" onkeydown="if (event.key === 'Escape' && this.value) this.value = '', event.preventDefault()">
+<b onmousedown="event.preventDefault()">chart</b>
+<div style="height: 1500px; user-select: none">plot</div>""")`;
+
+test('a press on an HTML output selects its cell, and a field or selected text in it keeps the focus', {
+    skip: !process.env.RATOON_BIN && 'needs RATOON_BIN',
+}, async () => {
+    const frame = page.frameLocator('iframe.frame');
+    const field = frame.getByLabel('field');
+    const own = frame.getByLabel('own');
+    const cells = () => page.locator('.cell').count();
+    const painted = () =>
+        page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    const selected = () => frame.locator('body').evaluate(() => getSelection().toString());
+    await run(HTML_OUTPUT);
+    await run('x = 1');
+    await ran(2);
+    await page.waitForFunction(() => document.querySelector('iframe.frame')?.clientHeight > 1500);
+    // Nothing scrolls, although the cell ends below the window and another cell ran last.
+    await page.locator('.cell').nth(1).focus();
+    await page.$eval('main', (main) => (main.scrollTop = 300));
+    // The browser sends presses to the frame once it has painted the frame there.
+    await painted();
+    await page.mouse.click(640, 400);
+    await focused([0, 'cell']);
+    await painted();
+    assert.equal(await page.$eval('main', (main) => main.scrollTop), 300);
+    await page.keyboard.press('b');
+    await becomes(cells, 4);
+
+    await field.click();
+    await page.keyboard.type('bb');
+    await becomes(() => field.inputValue(), 'bb');
+    await focused([0, 'IFRAME']);
+    await page.keyboard.press('Escape');
+    await focused([0, 'cell']);
+    await page.keyboard.press('b');
+    await becomes(cells, 5);
+
+    await own.click();
+    await page.keyboard.type('a');
+    await page.keyboard.press('Escape');
+    await page.keyboard.type('c');
+    await becomes(() => own.inputValue(), 'c');
+    await frame.getByText('plot').click({ position: { x: 30, y: 60 } });
+    await focused([0, 'cell']);
+
+    await page.locator('.cell[data-fresh] .editor').click();
+    await frame.getByText('chart').click();
+    await focused([0, 'cell']);
+
+    const { x, y, height } = await frame.getByText('plain words').boundingBox();
+    await page.mouse.move(x + 1, y + height / 2);
+    await page.mouse.down();
+    await page.mouse.move(x + 30, y + height / 2, { steps: 3 });
+    await page.mouse.up();
+    await becomes(async () => /^pla/.test(await selected()), true);
+    await focused([0, 'IFRAME']);
+    await page.keyboard.press('Escape');
+    await focused([0, 'cell']);
+    assert.match(await selected(), /^pla/);
 });

@@ -226,7 +226,9 @@ export class Focus {
         const cell = this.followed === null ? null : cellElement(this.followed);
         const next = document.activeElement?.closest('.cell');
         const box = cell?.closest('main');
-        if (!cell || !box || !next || next === cell) return;
+        if (!cell || !box || !next) return;
+        // Only a cell below moves when the outputs grow.
+        if (!(cell.compareDocumentPosition(next) & Node.DOCUMENT_POSITION_FOLLOWING)) return;
         const { top, bottom } = box.getBoundingClientRect();
         const at = next.getBoundingClientRect();
         const hidden = at.bottom + FREE - bottom;

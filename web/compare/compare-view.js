@@ -69,6 +69,7 @@ export class Compare extends Component {
         const names = comparedNames(page, states);
         return html`
             <main class="compare" aria-label=${SAY.title(states.length)} data-many=${isPair ? null : ''}
+                tabindex="-1"
                 onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
                 <div class="compare-page" style=${`--count:${states.length}`}>
                     <div class="compare-top">

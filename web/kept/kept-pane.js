@@ -101,7 +101,7 @@ export class KeptPane extends Component {
         }
         if (isCovered || !page.isLoaded) return null;
         return html`
-            <aside class="side kept-pane" aria-label=${WORDS.title}
+            <aside class="side kept-pane" aria-label=${WORDS.title} tabindex="-1"
                 onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
                 <${PaneEdge} name="kept" label=${WORDS.resize} />
                 <h2>${WORDS.title}</h2>

@@ -2,9 +2,9 @@
 // HTML output, in a frame that has no access to this page.
 //
 // The frame's document has an opaque origin (see frame.html). The page sends content over a message
-// channel. The frame sends back its height, and the addresses of scripts it needs. The page checks
-// and clamps the height and applies it at most once per animation frame. For an address on a fixed
-// list, the page sends the script; for any other address, an error text.
+// channel. The frame sends back its height, the addresses of scripts it needs, and that it gives back
+// the focus. The page checks and clamps the height and applies it at most once per animation frame.
+// For an address on a fixed list, the page sends the script; for any other address, an error text.
 
 import { Component, html } from '../vendor/preact.js';
 import { onTheme, shownTheme } from '../ui/theme.js';
@@ -27,6 +27,8 @@ const MOST_ALIVE = 24;
  * late: a plot is an empty element until its script has run.
  */
 const REST_MS = 1000;
+/** The time between two looks at where the focus is, in milliseconds. */
+const FOCUS_MS = 40;
 /** The most scripts that a frame may request. */
 const MOST_SCRIPTS = 40;
 
@@ -84,6 +86,8 @@ export class Frame extends Component {
     reserved = 0;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     resting = undefined;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    leaving = undefined;
     lives = 0;
     scripts = 0;
     isNear = false;
@@ -176,6 +180,7 @@ export class Frame extends Component {
     #hear(data) {
         if (typeof data?.script === 'string') this.#give(data.script);
         if (data?.widgets !== undefined) this.props.host?.hear(data.widgets);
+        if (data?.leave) this.#leave();
         const height = data?.height;
         if (typeof height !== 'number' || !Number.isFinite(height)) return;
         this.height = Math.min(TALLEST_PX, Math.max(0, Math.ceil(height)));
@@ -190,6 +195,19 @@ export class Frame extends Component {
             this.resting ??= setTimeout(() => this.#rest(), REST_MS);
             this.#hasBegun();
         });
+    }
+
+    /**
+     * Moves the focus from the frame to the cell or pane around it. A frame cannot move a focus that
+     * is elsewhere. The message may arrive before the browser has moved the focus into the frame, so
+     * the page looks again.
+     */
+    #leave(looks = 3) {
+        const frame = this.element?.querySelector('iframe');
+        const around = /** @type {HTMLElement | null | undefined} */ (frame?.closest('[tabindex]'));
+        clearTimeout(this.leaving);
+        if (frame && document.activeElement === frame) around?.focus({ preventScroll: true });
+        else if (looks > 1) this.leaving = setTimeout(() => this.#leave(looks - 1), FOCUS_MS);
     }
 
     /** Remembers the final height of the content. */
