@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { startBinary } from './binary.mjs';
 import { becomes, nightly } from './browser.mjs';
 import {
+    focused,
     lacks,
     onDisk,
     open,
@@ -179,6 +180,25 @@ w.VBox([text, hang, die])`);
         await run('print(text.value)');
         await ran(2);
         await prints('before');
+    },
+);
+
+test(
+    'sliders and fields of widgets keep the focus until Escape',
+    nightly({ skip: lacks('ipywidgets') }),
+    async () => {
+        await run("import ipywidgets as w\nw.VBox([w.IntSlider(value=3, description='n'), w.Text('a')])");
+        await ran(1);
+        await frame(0).locator('.noUi-handle').click();
+        await page.keyboard.press('ArrowRight');
+        await shows(0, '4');
+        const text = frame(0).locator('input[type="text"]');
+        await text.click();
+        await page.keyboard.type('bc');
+        await becomes(() => text.inputValue(), 'abc');
+        await focused([0, 'IFRAME']);
+        await page.keyboard.press('Escape');
+        await focused([0, 'cell']);
     },
 );
 

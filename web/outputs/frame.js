@@ -2,9 +2,10 @@
 // HTML output, in a frame that has no access to this page.
 //
 // The frame's document has an opaque origin (see frame.html). The page sends content over a message
-// channel. The frame sends back its height, the addresses of scripts it needs, and that it gives back
-// the focus. The page checks and clamps the height and applies it at most once per animation frame.
-// For an address on a fixed list, the page sends the script; for any other address, an error text.
+// channel. The frame sends back its height, the addresses of scripts it needs, and that it gives
+// back the focus. The page checks and clamps the height and applies it at most once per animation
+// frame. For an address on a fixed list, the page sends the script; for any other address, an error
+// text.
 
 import { Component, html } from '../vendor/preact.js';
 import { onTheme, shownTheme } from '../ui/theme.js';
@@ -198,9 +199,9 @@ export class Frame extends Component {
     }
 
     /**
-     * Moves the focus from the frame to the cell or pane around it. A frame cannot move a focus that
-     * is elsewhere. The message may arrive before the browser has moved the focus into the frame, so
-     * the page looks again.
+     * Moves the focus from the frame to the cell or pane around it. A frame cannot move a focus
+     * that is elsewhere. The message may arrive before the browser has moved the focus into the
+     * frame, so the page looks again.
      */
     #leave(looks = 3) {
         const frame = this.element?.querySelector('iframe');
