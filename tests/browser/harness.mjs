@@ -11,7 +11,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, before, test as testWithoutPage } from 'node:test';
-import { openBrowser, openLine, PATIENCE, startServer } from './browser.mjs';
+import { PATIENCE, becomes, openBrowser, openLine, startServer } from './browser.mjs';
 import { forgetSettings } from './binary.mjs';
 import { openPage, whenOver } from './pages.mjs';
 
@@ -239,6 +239,13 @@ export async function focused(wanted, on = page) {
     }
     assert.deepEqual(await focus(on), wanted);
 }
+
+/**
+ * Waits until the frame of an output has the focus, or has it no longer. The browser may send keys
+ * to the frame, or to the page around it, before both know.
+ */
+export const frameFocused = (frame, wanted = true) =>
+    becomes(() => frame.locator('body').evaluate(() => document.hasFocus()), wanted);
 
 /** Chooses from the menu of a cell. */
 export async function choose(cell, item, on = page) {

@@ -10,6 +10,7 @@ import {
     allParts,
     focused,
     forgive,
+    frameFocused,
     lacks,
     openFar,
     page,
@@ -318,9 +319,49 @@ test('a frame can give back the focus, and cannot take it from elsewhere in the 
     // It can only give back the focus that it has, to its own cell.
     await frame.locator('input').click();
     await focused([0, 'cell']);
+    await frameFocused(frame, false);
     await page.keyboard.press('ArrowDown');
     await afterMore();
     await focused([1, 'cell']);
+});
+
+test('the frame of an imported cell does not give the focus that its script takes to the cell', {
+    skip: !isReal,
+}, async () => {
+    const source = `<input><script>let sent = 0; setInterval(() => {
+        document.querySelector('input').focus();
+        document.querySelector('input').dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
+        document.title = ++sent;
+    }, 5)</script>`;
+    const cell = {
+        cell_type: 'code',
+        execution_count: 1,
+        metadata: {},
+        source: 'hostile()',
+        outputs: [{ output_type: 'display_data', data: { 'text/html': source }, metadata: {} }],
+    };
+    const file = { nbformat: 4, nbformat_minor: 4, metadata: {}, cells: [cell] };
+    const { origin } = new URL(page.url());
+    const answer = await page.request.post(`${origin}/api/notebooks/import?name=hostile`, {
+        data: file,
+        headers: { origin },
+    });
+    assert.ok(answer.ok(), await answer.text());
+    await page.goto(`${origin}/n/hostile`);
+    await page.getByRole('button', { name: 'Show original output' }).click();
+    const frame = page.frameLocator('iframe.frame');
+    await focused([0, 'IFRAME']);
+    const moves = await page.evaluateHandle(() => {
+        const found = [];
+        addEventListener('focusin', ({ target }) =>
+            found.push(target instanceof Element && target.className),
+        );
+        return found;
+    });
+    const sent = () => frame.locator('body').evaluate(() => Number(document.title));
+    const before = await sent();
+    await becomes(async () => (await sent()) > before + 20, true);
+    assert.deepEqual(await moves.jsonValue(), []);
 });
 
 test('the document of an output frame is sandboxed even when it is opened directly', {

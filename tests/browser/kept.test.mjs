@@ -5,6 +5,7 @@ import { becomes } from './browser.mjs';
 import {
     choose,
     focused,
+    frameFocused,
     guestBy,
     lacks,
     page,
@@ -248,10 +249,13 @@ test('Escape in a kept output leaves its frame, then the pane', real, async () =
     await run('from IPython.display import HTML\nHTML("<input>")');
     await ran(1);
     await keep(0);
-    await pane().frameLocator('iframe').locator('input').click();
+    const frame = pane().frameLocator('iframe');
+    await frame.locator('input').click();
     await focused('IFRAME');
+    await frameFocused(frame);
     await page.keyboard.press('Escape');
     await focused('ASIDE');
+    await frameFocused(frame, false);
     await page.keyboard.press('Escape');
     await focused([0, 'cell']);
 });

@@ -8,6 +8,7 @@ import {
     drafts,
     focus,
     focused,
+    frameFocused,
     onBranch,
     open,
     page,
@@ -519,6 +520,7 @@ test('a key pressed before the end of a run is painted acts on the cell that is 
     await paint.evaluate((act) => act());
     await ran(2);
     assert.deepEqual(await texts('.cell .stream'), ['2']);
+});
 
 /** A tall HTML output. Escape clears the field “own” and, if that is empty, leaves the frame. */
 const HTML_OUTPUT = `from IPython.display import HTML
@@ -537,6 +539,10 @@ test('a press on an HTML output selects its cell, and a field or selected text i
     const painted = () =>
         page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     const selected = () => frame.locator('body').evaluate(() => getSelection().toString());
+    const goesTo = async (wanted) => {
+        await focused([0, wanted]);
+        await frameFocused(frame, wanted === 'IFRAME');
+    };
     await run(HTML_OUTPUT);
     await run('x = 1');
     await ran(2);
@@ -547,22 +553,23 @@ test('a press on an HTML output selects its cell, and a field or selected text i
     // The browser sends presses to the frame once it has painted the frame there.
     await painted();
     await page.mouse.click(640, 400);
-    await focused([0, 'cell']);
+    await goesTo('cell');
     await painted();
     assert.equal(await page.$eval('main', (main) => main.scrollTop), 300);
     await page.keyboard.press('b');
     await becomes(cells, 4);
 
     await field.click();
+    await goesTo('IFRAME');
     await page.keyboard.type('bb');
     await becomes(() => field.inputValue(), 'bb');
-    await focused([0, 'IFRAME']);
     await page.keyboard.press('Escape');
-    await focused([0, 'cell']);
+    await goesTo('cell');
     await page.keyboard.press('b');
     await becomes(cells, 5);
 
     await own.click();
+    await goesTo('IFRAME');
     await page.keyboard.type('a');
     await page.keyboard.press('Escape');
     await page.keyboard.type('c');

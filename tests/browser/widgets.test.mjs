@@ -9,6 +9,7 @@ import { startBinary } from './binary.mjs';
 import { becomes, nightly } from './browser.mjs';
 import {
     focused,
+    frameFocused,
     lacks,
     onDisk,
     open,
@@ -190,6 +191,7 @@ test(
         await run("import ipywidgets as w\nw.VBox([w.IntSlider(value=3, description='n'), w.Text('a')])");
         await ran(1);
         await frame(0).locator('.noUi-handle').click();
+        await frameFocused(frame(0));
         await page.keyboard.press('ArrowRight');
         await shows(0, '4');
         const text = frame(0).locator('input[type="text"]');

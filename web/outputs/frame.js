@@ -28,10 +28,15 @@ const MOST_ALIVE = 24;
  * late: a plot is an empty element until its script has run.
  */
 const REST_MS = 1000;
-/** The time between two looks at where the focus is, in milliseconds. */
-const FOCUS_MS = 40;
+/** For how many paints the page waits until a frame has the focus that it gives back. */
+const MOST_LOOKS = 30;
 /** The most scripts that a frame may request. */
 const MOST_SCRIPTS = 40;
+
+/** The next look at whether a frame has the focus. A press or key in the page itself cancels it. */
+let look = 0;
+for (const kind of ['pointerdown', 'keydown', 'focusin'])
+    addEventListener(kind, () => cancelAnimationFrame(look), true);
 
 /**
  * The most frames loading at once: loaded content moves other frames, which may then no longer be
@@ -87,8 +92,6 @@ export class Frame extends Component {
     reserved = 0;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     resting = undefined;
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
-    leaving = undefined;
     lives = 0;
     scripts = 0;
     isNear = false;
@@ -181,7 +184,7 @@ export class Frame extends Component {
     #hear(data) {
         if (typeof data?.script === 'string') this.#give(data.script);
         if (data?.widgets !== undefined) this.props.host?.hear(data.widgets);
-        if (data?.leave) this.#leave();
+        if (data?.leave !== undefined) this.#leave(data.leave ? MOST_LOOKS : 0);
         const height = data?.height;
         if (typeof height !== 'number' || !Number.isFinite(height)) return;
         this.height = Math.min(TALLEST_PX, Math.max(0, Math.ceil(height)));
@@ -200,15 +203,17 @@ export class Frame extends Component {
 
     /**
      * Moves the focus from the frame to the cell or pane around it. A frame cannot move a focus
-     * that is elsewhere. The message may arrive before the browser has moved the focus into the
-     * frame, so the page looks again.
+     * that is elsewhere. The frame of an imported cell moves none: its script could take the focus
+     * from where the user types, and the next keys could run the cell.
+     * @param {number} looks how often to look: the message may arrive before the browser has moved
+     *   the focus into the frame
      */
-    #leave(looks = 3) {
+    #leave(looks) {
+        cancelAnimationFrame(look);
         const frame = this.element?.querySelector('iframe');
-        const around = /** @type {HTMLElement | null | undefined} */ (frame?.closest('[tabindex]'));
-        clearTimeout(this.leaving);
-        if (frame && document.activeElement === frame) around?.focus({ preventScroll: true });
-        else if (looks > 1) this.leaving = setTimeout(() => this.#leave(looks - 1), FOCUS_MS);
+        if (!frame || looks === 0 || frame.closest('[data-untrusted]')) return;
+        if (document.activeElement !== frame) look = requestAnimationFrame(() => this.#leave(looks - 1));
+        /** @type {HTMLElement | null} */ else (frame.closest('[tabindex]'))?.focus({ preventScroll: true });
     }
 
     /** Remembers the final height of the content. */

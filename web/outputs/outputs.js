@@ -179,7 +179,8 @@ export class Outputs extends Component {
         };
         const shows = () => shown(chosen, item, id, run, controller.page);
         // An image that replaces another reuses its element, so that it changes without a flicker.
-        return html`<div class="output" data-how=${how} key=${how === 'image' ? `image ${i}` : item.key}>
+        return html`<div class="output" data-how=${how} data-untrusted=${isUntrusted(run, item) ? '' : null}
+            key=${how === 'image' ? `image ${i}` : item.key}>
             ${
                 isGrid
                     ? html`<${LazyPart} of="table" view=${grid} page=${controller.page} onFailed=${onGrid}
