@@ -212,8 +212,9 @@ export class Frame extends Component {
         cancelAnimationFrame(look);
         const frame = this.element?.querySelector('iframe');
         if (!frame || looks === 0 || frame.closest('[data-untrusted]')) return;
-        if (document.activeElement !== frame) look = requestAnimationFrame(() => this.#leave(looks - 1));
-        /** @type {HTMLElement | null} */ else (frame.closest('[tabindex]'))?.focus({ preventScroll: true });
+        const around = /** @type {HTMLElement | null} */ (frame.closest('[tabindex]'));
+        if (document.activeElement === frame) around?.focus({ preventScroll: true });
+        else look = requestAnimationFrame(() => this.#leave(looks - 1));
     }
 
     /** Remembers the final height of the content. */
