@@ -116,7 +116,8 @@ const page = new Page(model, {
     focusedCell: () => document.activeElement?.closest('.cell')?.getAttribute('data-cell') ?? null,
     onParticipantId: (id) => ownTabs.onId(id, socket.position?.epoch ?? ''),
     announce,
-    onFailed: (run) => void withPart('failure', page, ({ tellFailure }) => void tellFailure(page, run)),
+    onFailed: (run) =>
+        void withPart('failure', page, ({ tellFailure }) => void tellFailure(page, run), false),
     ask: async (question) => (await ask(question)) !== null,
     recall: (key) => JSON.parse(sessionStorage.getItem(`ratoon.${name}.${key}`) ?? 'null'),
     remember: (key, value) => sessionStorage.setItem(`ratoon.${name}.${key}`, JSON.stringify(value)),

@@ -522,6 +522,23 @@ test('a key pressed before the end of a run is painted acts on the cell that is 
     assert.deepEqual(await texts('.cell .stream'), ['2']);
 });
 
+test('keys reach the editor while the page loads what it needs to tell about a failure', {
+    skip: !process.env.RATOON_BIN && 'needs RATOON_BIN',
+}, async () => {
+    let done;
+    const held = new Promise((release) => (done = release));
+    await page.route('**/notebook-later.js', async (route) => (await held, route.continue()));
+    await page.reload();
+    const asked = page.waitForRequest('**/notebook-later.js');
+    await run('x = 1');
+    await run('1 / 0');
+    await page.waitForSelector('.cell[data-status="error"]');
+    await asked;
+    await page.keyboard.type('seen');
+    done();
+    await becomes(sources, ['1 / 0', 'seen']);
+});
+
 /** A tall HTML output. Escape clears the field “own” and, if that is empty, leaves the frame. */
 const HTML_OUTPUT = `from IPython.display import HTML
 HTML("""<p>plain words</p><input aria-label="field">

@@ -313,7 +313,7 @@ const Stale = ({ draft, run, controller, mayRun }) => html`
     <div class="notes">${run.status !== 'imported' && html`<span>${WORDS.outdated}</span>`}${
         mayRun &&
         html`<button class="text-button" onClick=${() =>
-            withPart('clear', controller.page, ({ clearOutput }) => clearOutput(controller, draft))}>
+            withPart('clear', controller.page, ({ clearOutput }) => clearOutput(controller, draft), false)}>
             ${WORDS.clearStale}</button>`
     }</div>`;
 

@@ -484,7 +484,7 @@ export class EditCommands {
 
     /** @param {string} key @param {1 | -1} step */
     #moveText(key, step) {
-        return void withPart('drag', this.page, ({ moveTextBy }) => moveTextBy(this, key, step));
+        return void withPart('drag', this.page, ({ moveTextBy }) => moveTextBy(this, key, step), false);
     }
 
     /**

@@ -93,7 +93,7 @@ export class RunCommands {
 
     /** Runs all cells that have not run. */
     all() {
-        void withPart('runAll', this.page, ({ runAll }) => runAll(this));
+        void withPart('runAll', this.page, ({ runAll }) => runAll(this), false);
     }
 
     /**

@@ -51,7 +51,7 @@ export const hasOutput = (run) => run !== undefined && (run.outputs.length > 0 |
  * @param {Run} run
  */
 export const keepInView = (controller, run) =>
-    void withPart('kept', controller.page, ({ keep }) => keep(controller, run));
+    void withPart('kept', controller.page, ({ keep }) => keep(controller, run), false);
 
 /** @extends {Component<OutputsProps, {isFolded: boolean}>} */
 export class Outputs extends Component {

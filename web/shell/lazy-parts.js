@@ -83,16 +83,17 @@ export const whenLoaded = (name, act) =>
 const notifyMissing = (page) => page.notify(WORDS.partMissing, true);
 
 /**
- * Calls `act` with a part that takes the keyboard. Keys typed while it loads are meant for the
- * part, not for a cell: they are inserted into its input.
+ * Calls `act` with a part. If the part takes the keyboard, keys typed while it loads are meant for
+ * the part, not for a cell: they are inserted into its input.
  * @template {keyof Parts} N
  * @param {N} name
  * @param {Page} page
  * @param {(part: Part<N>) => any} act
+ * @param {boolean} [takesKeys]
  */
-export async function withPart(name, page, act) {
+export async function withPart(name, page, act, takesKeys = true) {
     if (loaded.has(name)) return act(loaded.get(name));
-    const release = heldKeys();
+    const release = takesKeys ? heldKeys() : () => '';
     /** @type {Part<N>} */
     let part;
     let typed = '';
