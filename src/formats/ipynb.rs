@@ -9,6 +9,7 @@ use super::text::{is_json, text_of};
 use crate::notebook::{DraftKind, MimeBundle, Output, StreamName};
 use crate::problem::Problem;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 
 /// Maximum bytes, as base64, of one attached picture and of all attached pictures in a document.
 const MAX_PICTURE_BYTES: usize = 256 * 1024;
@@ -121,9 +122,15 @@ pub(super) fn lines(text: &str) -> Value {
 
 /// Reads a file of nbformat 3 or 4.
 pub(super) fn read(bytes: &[u8], should_continue: &dyn Fn() -> bool) -> Result<Document, Problem> {
-    let whole = bytes;
+    let mut whole = Cow::Borrowed(bytes);
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let file: Value = serde_json::from_slice(bytes).map_err(|error| {
+    let parsed = serde_json::from_slice(bytes).or_else(|error| {
+        let repaired = as_json(bytes).ok_or(error)?;
+        let parsed = serde_json::from_slice(&repaired)?;
+        whole = Cow::Owned(repaired);
+        Ok(parsed)
+    });
+    let file: Value = parsed.map_err(|error: serde_json::Error| {
         let is_list = bytes.trim_ascii_start().first() != Some(&b'{');
         let why = if is_list { "it is not JSON".to_owned() } else { format!("its JSON is broken: {error}") };
         malformed(why, "choose a complete .ipynb file")
@@ -134,7 +141,7 @@ pub(super) fn read(bytes: &[u8], should_continue: &dyn Fn() -> bool) -> Result<D
     let number = |key: &str| file.get(key).and_then(Value::as_u64);
     match number("nbformat") {
         Some(4) => {
-            let text = std::str::from_utf8(whole).ok().map(str::to_owned);
+            let text = std::str::from_utf8(&whole).ok().map(str::to_owned);
             Ok(Document { file: text, ..new(&file, should_continue)? })
         }
         Some(3) => nbformat3::read(&file, should_continue),
@@ -148,6 +155,49 @@ pub(super) fn read(bytes: &[u8], should_continue: &dyn Fn() -> bool) -> Result<D
             Err(malformed(why, "save it as version 4, or update Ratoon"))
         }
         None => Err(malformed("it is JSON, but not a notebook: `nbformat` is missing", HOW)),
+    }
+}
+
+/// The text of a file as JSON, if it has values that JSON does not have, but that Python's `json`
+/// writes and Jupyter reads: `NaN`, `Infinity` and `-Infinity` become `null`, and half a surrogate
+/// pair becomes U+FFFD. `None` if it has none.
+fn as_json(bytes: &[u8]) -> Option<Vec<u8>> {
+    const WORDS: [&[u8]; 3] = [b"-Infinity", b"Infinity", b"NaN"];
+    let mut made = Vec::with_capacity(bytes.len());
+    let (mut rest, mut is_text, mut is_changed) = (bytes, false, false);
+    while let Some(&byte) = rest.first() {
+        let (taken, put): (usize, &[u8]) = if is_text && byte == b'\\' {
+            match (surrogate(rest), surrogate(rest.get(6..).unwrap_or_default())) {
+                (Some(Half::High), Some(Half::Low)) => (12, rest.get(..12)?),
+                (Some(_), _) => (6, b"\\ufffd"),
+                (None, _) => (2, rest.get(..2)?),
+            }
+        } else if let Some(word) = WORDS.iter().find(|word| !is_text && rest.starts_with(word)) {
+            (word.len(), b"null")
+        } else {
+            is_text ^= byte == b'"';
+            (1, rest.get(..1)?)
+        };
+        is_changed |= rest.get(..taken) != Some(put);
+        made.extend_from_slice(put);
+        rest = rest.get(taken..)?;
+    }
+    is_changed.then_some(made)
+}
+
+/// The halves of a surrogate pair.
+enum Half {
+    High,
+    Low,
+}
+
+/// The half of a surrogate pair that a text begins with, as an escape such as `\ud83d`.
+fn surrogate(text: &[u8]) -> Option<Half> {
+    let digits = std::str::from_utf8(text.strip_prefix(b"\\u")?.get(..4)?).ok()?;
+    match u16::from_str_radix(digits, 16).ok()? {
+        0xd800..=0xdbff => Some(Half::High),
+        0xdc00..=0xdfff => Some(Half::Low),
+        _ => None,
     }
 }
 

@@ -469,6 +469,22 @@ fn version_3_is_understood() {
 }
 
 #[test]
+fn what_python_writes_though_it_is_not_json_is_read() {
+    let file = br#"{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [
+        {"cell_type": "code", "metadata": {}, "source": "x = \"NaN", "execution_count": 1, "outputs": [
+            {"output_type": "display_data", "metadata": {}, "data": {"application/json":
+                {"y": [NaN, -Infinity,Infinity, -1], "t": "NaN \ud800 \ud83d\ude00 \\ud800 \udc00\""}}}]}]}"#;
+    let document = Document::read(file, Format::Ipynb).unwrap();
+    let Output::DisplayData { data, .. } = &document.cells[0].outputs[0] else { panic!() };
+    let text = "NaN \u{fffd} \u{1f600} \\ud800 \u{fffd}\"";
+    assert_eq!(data["application/json"], json!({"y": [null, null, null, -1], "t": text}));
+    assert_eq!(document.cells[0].source, "x = \"NaN");
+    // The export is JSON.
+    let written: Value = serde_json::from_str(document.file.as_deref().unwrap()).unwrap();
+    assert_eq!(written["cells"][0]["outputs"][0]["data"]["application/json"]["y"][0], json!(null));
+}
+
+#[test]
 fn what_is_wrong_is_said_with_its_place() {
     let why = |bytes: &[u8]| Document::read(bytes, Format::Ipynb).unwrap_err().why;
     assert_eq!(why(b"print(1)"), "it is not JSON");

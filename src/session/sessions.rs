@@ -133,7 +133,7 @@ impl Sessions {
                 Kind::Busy,
                 format!("open notebook {name}"),
                 format!("{MAX_OPEN_NOTEBOOKS} notebooks are open already"),
-                "close one of them first",
+                "restart the server, which opens notebooks again when they are needed, or delete one",
             ));
         }
         let request = OpenRequest {

@@ -16,6 +16,7 @@ import {
     run,
     sees,
     test,
+    testOnOwnServer,
     testWithoutPage,
     texts,
     three,
@@ -120,7 +121,38 @@ test('several selected drafts are cut, pasted, copied, deleted and restored in o
     await becomes(sources, []);
     await keys('z');
     await becomes(sources, ['two', 'three', 'one', 'four', 'two', 'three']);
+    // At the empty cell, they are pasted above it.
+    await keys('End', 'v');
+    await becomes(sources, ['two', 'three', 'one', 'four', 'two', 'three', 'two', 'three']);
 });
+
+testOnOwnServer(
+    'copied cells are pasted in another notebook, and after a reload',
+    {
+        skip: !process.env.RATOON_BIN && 'needs RATOON_BIN',
+    },
+    async () => {
+        await run('x = 1');
+        await ran(1);
+        await drafts('one', 'two');
+        await page.locator('.cell').nth(0).focus();
+        await keys('Shift+ArrowDown', 'Shift+ArrowDown', 'c');
+        await page.reload();
+        await page.locator('.cell').nth(2).focus();
+        await keys('v');
+        await becomes(sources, ['one', 'two', 'x = 1', 'one', 'two']);
+        const { origin } = new URL(page.url());
+        const data = { name: 'other' };
+        const made = await page.request.post(`${origin}/api/notebooks`, { data, headers: { origin } });
+        assert.ok(made.ok(), await made.text());
+        await page.goto(`${origin}/n/other`);
+        await page.locator('.cell[data-fresh]').focus();
+        await keys('v');
+        await becomes(sources, ['x = 1', 'one', 'two']);
+        // Outputs and what else belongs to the first notebook stay there.
+        assert.equal(await page.locator('.stale').count(), 0);
+    },
+);
 
 test('selected drafts run together', nightly(), async () => {
     await drafts('a = 1', 'b = 2', 'c = 3');

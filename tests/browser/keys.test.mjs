@@ -481,12 +481,8 @@ test('cells that are run below a running new version wait for it, also through a
     assert.deepEqual(await texts('.cell .stream'), ['b 2', 'd 2']);
 });
 
-test('a key pressed before the end of a run is painted acts on the cell that is there then', {
-    skip: !process.env.RATOON_BIN && 'needs RATOON_BIN',
-}, async () => {
-    await run('a = 1');
-    await run('print(a)');
-    await ran(2);
+/** Resolves when the next run that this page starts after a reload has ended. */
+async function nextEnd() {
     /** @type {Promise<void>} */
     const news = new Promise((done) =>
         page.once('websocket', (socket) =>
@@ -494,14 +490,11 @@ test('a key pressed before the end of a run is painted acts on the cell that is 
         ),
     );
     await page.reload();
-    await page.locator('.cell').first().focus();
-    await page.keyboard.press('Enter');
-    await page.keyboard.press('Control+a');
-    await page.keyboard.insertText(`a = 2\n${untilReleased('end')}`);
-    await page.keyboard.press('Shift+Enter');
-    await page.waitForSelector('[data-status="running"]');
-    await focused([1, 'cell']);
-    // In a hidden page, the next frame paints the news.
+    return { news };
+}
+
+/** Holds back all paints, as in a hidden page. The returned function ends that. */
+async function holdPaints() {
     const paint = await page.evaluateHandle(() => {
         const { requestAnimationFrame } = window;
         const held = [];
@@ -513,13 +506,63 @@ test('a key pressed before the end of a run is painted acts on the cell that is 
             for (const act of held) requestAnimationFrame(act);
         };
     });
+    return () => paint.evaluate((act) => act());
+}
+
+test('a key pressed before the end of a run is painted acts on the cell that is there then', {
+    skip: !process.env.RATOON_BIN && 'needs RATOON_BIN',
+}, async () => {
+    await run('a = 1');
+    await run('print(a)');
+    await ran(2);
+    const { news } = await nextEnd();
+    await page.locator('.cell').first().focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.insertText(`a = 2\n${untilReleased('end')}`);
+    await page.keyboard.press('Shift+Enter');
+    await page.waitForSelector('[data-status="running"]');
+    await focused([1, 'cell']);
+    const paint = await holdPaints();
     await release('end');
     await news;
     // The second cell becomes a draft, because its state belongs to the earlier version.
     await page.keyboard.press('Shift+Enter');
-    await paint.evaluate((act) => act());
+    await paint();
     await ran(2);
     assert.deepEqual(await texts('.cell .stream'), ['2']);
+});
+
+test('text typed before the end of a run is painted stays in the cell below', {
+    skip: !process.env.RATOON_BIN && 'needs RATOON_BIN',
+}, async () => {
+    const { news } = await nextEnd();
+    await run(`x = 1\n${untilReleased('typed')}`);
+    await page.waitForSelector('[data-status="running"]');
+    await focused([1, 'editor']);
+    const paint = await holdPaints();
+    await release('typed');
+    await news;
+    await page.keyboard.type('y = 2');
+    await paint();
+    await becomes(sources, ['y = 2']);
+    await page.keyboard.press('Shift+Enter');
+    await ran(2);
+    assert.deepEqual((await rows()).slice(-2), ['x = 1', 'y = 2']);
+});
+
+test('the key for Stop stops the run that the selected cell waits for', {
+    skip: !process.env.RATOON_BIN && 'needs RATOON_BIN',
+}, async () => {
+    await run(untilReleased('never'));
+    await run('x = 1');
+    await run('y = 1');
+    const statuses = () => page.$$eval('.cell', (all) => all.map((one) => one.dataset.status));
+    await becomes(statuses, ['running', 'queued', 'queued', 'new']);
+    await page.locator('.cell').nth(2).focus();
+    await page.keyboard.press('Control+.');
+    await becomes(async () => (await statuses())[0], 'interrupted');
+    await becomes(async () => (await statuses()).includes('queued'), false);
 });
 
 test('keys reach the editor while the page loads what it needs to tell about a failure', {

@@ -7,6 +7,7 @@ import { mkdir } from 'node:fs/promises';
 import {
     allParts,
     choose,
+    drafts,
     focused,
     forgive,
     guestBy,
@@ -157,6 +158,36 @@ test(
         await focused([3, 'editor'], other);
     },
 );
+
+test('what another person does to the cell does not move the caret of the one who types in it', async () => {
+    await drafts('zero', 'one\ntwo');
+    const other = await guestBy('run');
+    const cell = (nth) => other.locator('.cell').nth(nth);
+    await cell(1).locator('.cm-content').click();
+    await other.keyboard.press('Control+End');
+    const act = async (nth, key) => {
+        await page.locator('.cell').nth(nth).focus();
+        await page.keyboard.press(key);
+    };
+    const shown = (on) => on.$$eval('.cell .editor', (all) => all.map((one) => one.innerText.trim()));
+    const both = async (wanted) => {
+        for (const on of [page, other]) await becomes(async () => (await shown(on)).slice(0, 2), wanted);
+    };
+    await act(1, 'm');
+    await cell(1).locator('.cm-content').waitFor();
+    await becomes(() => cell(1).getAttribute('data-text'), 'markdown');
+    await other.keyboard.type(' more');
+    await act(1, 'r');
+    await becomes(() => cell(1).getAttribute('data-text'), 'raw');
+    await other.keyboard.type(' and');
+    await both(['zero', 'one\ntwo more and']);
+    await act(1, 'y');
+    await becomes(() => cell(1).getAttribute('data-text'), null);
+    await act(1, 'Control+Shift+ArrowUp');
+    await becomes(async () => (await shown(other))[1], 'zero');
+    await other.keyboard.type(' more');
+    await both(['one\ntwo more and more', 'zero']);
+});
 
 test('a viewer who types or runs is told why nothing happens; a second tab of one browser is nobody else', async () => {
     await run('x = 1');

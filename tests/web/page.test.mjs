@@ -479,6 +479,23 @@ test('a changed cell runs at the position of its earlier version', () => {
     );
 });
 
+test('typing into the empty cell of an earlier paint goes to the state that is shown now', () => {
+    const { page } = open();
+    const earlier = page.cells().at(-1);
+    page.goTo('a');
+    page.type(earlier, 'x');
+    assert.deepEqual(
+        ['a', 'b'].map((state) => page.drafts.on(state).map(({ source }) => source)),
+        [['x'], []],
+    );
+    page.goTo('b');
+    page.type(earlier, 'xy');
+    assert.deepEqual(
+        page.drafts.on('a').map(({ source }) => source),
+        ['xy'],
+    );
+});
+
 test('a cell below a running new version does not run if the new version fails, and the page says why', () => {
     const { page, sent } = open();
     page.ownRuns.run(page.cells()[0], 'changed');

@@ -12,6 +12,7 @@ import {
     pinnedCount,
     unquoted,
 } from '../../web/table/grid-columns.js';
+import { summaryText } from '../../web/table/column-summary.js';
 import { isIn, moved, only, rangeOf } from '../../web/table/grid-position.js';
 import { KEPT, LoadedRows, PAGE } from '../../web/table/loaded-rows.js';
 import { MAX_HEIGHT, RowScroll } from '../../web/table/row-scroll.js';
@@ -326,4 +327,10 @@ test('text is read in parts, for CSV with names once, and for copying without', 
     const failed = data.text(part, () => true);
     await answer(REFUSED);
     assert.deepEqual(await failed, REFUSED);
+});
+
+test('a summary of a sample says that there are at least as many values', () => {
+    const summary = { distinct: 1200, frequent: [{ text: 'Oslo', count: 3 }], missing: 1 };
+    assert.equal(summaryText(summary, false), '1,200 values, Oslo: 3, 1 missing');
+    assert.equal(summaryText(summary, true), '1,200+ values, Oslo: 3, 1 missing');
 });

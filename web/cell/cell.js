@@ -73,6 +73,12 @@ export class Cell extends Component {
         );
     }
 
+    /** Another person may turn the cell that is typed in into Markdown. @param {CellProps} next */
+    componentWillReceiveProps(next) {
+        const isTypedIn = this.editor?.view?.hasFocus && !isText(this.props.cell);
+        if (isTypedIn && isText(next.cell)) this.setState({ isEditing: true });
+    }
+
     componentDidMount() {
         const { cell, controller } = this.props;
         controller.focus.mounted(cell.key, this);

@@ -22,6 +22,10 @@ import { WORDS as WHOLE } from '../shell/words.js';
 /** @typedef {import('../notebook/cell-list.js').Cell} CellData */
 /** @typedef {import('../notebook/cell-list.js').TextCell} TextCell */
 /** @typedef {import('./undo-history.js').Step} Step */
+/** @typedef {import('./cell-operations.js').Piece} Piece */
+
+/** Where the copied cells are kept for all notebooks. */
+const COPIED = 'ratoon.copied';
 
 export class EditCommands {
     /**
@@ -37,8 +41,28 @@ export class EditCommands {
         this.prompts = prompts;
         this.operations = new CellOperations(page);
         this.history = new UndoHistory(page, { onUndo: () => this.undo(), clock: () => Date.now() });
-        /** What a paste inserts. @type {import('./cell-operations.js').Piece[]} */
-        this.copied = [];
+        /** The cells that were copied last in this tab. @type {Piece[]} */
+        this.own = [];
+    }
+
+    /** What a paste inserts: the cells that were copied last in this browser. @returns {Piece[]} */
+    get copied() {
+        /** @type {{notebook: string, pieces: Piece[]} | null} */
+        const kept = JSON.parse(localStorage.getItem(COPIED) ?? 'null');
+        if (!kept) return this.own;
+        if (kept.notebook === this.page.model.name) return kept.pieces;
+        // Outputs and places in an imported file belong to the other notebook.
+        return kept.pieces.map(({ kind, source }) => ({ kind, source }));
+    }
+
+    set copied(pieces) {
+        this.own = pieces;
+        try {
+            localStorage.setItem(COPIED, JSON.stringify({ notebook: this.page.model.name, pieces }));
+        } catch {
+            // They are too large for other tabs.
+            localStorage.removeItem(COPIED);
+        }
     }
 
     // Typing
@@ -150,8 +174,9 @@ export class EditCommands {
     /** @param {CellView} view @param {'above' | 'below'} where */
     paste(view, where) {
         const { cell } = view.props;
-        const first = this.history.record(() => this.#put(this.copied, where, cell), {
-            said: WORDS.pasted(this.copied.length),
+        const { copied } = this;
+        const first = this.history.record(() => this.#put(copied, where, cell), {
+            said: WORDS.pasted(copied.length),
             key: cell.key,
         });
         if (first) this.focus.go({ key: first, asCell: true });
@@ -159,7 +184,7 @@ export class EditCommands {
 
     /**
      * Inserts pieces next to a cell.
-     * @param {import('./cell-operations.js').Piece[]} pieces
+     * @param {Piece[]} pieces
      * @param {'above' | 'below'} where
      * @param {CellData} beside
      * @returns {string | null} the key of the first
@@ -170,10 +195,11 @@ export class EditCommands {
         let cell = beside.kind === 'text' ? (operations.asDraft(beside) ?? beside) : beside;
         const { key: target } = cell;
         let first = null;
-        for (const piece of where === 'above' ? pieces : pieces.toReversed()) {
-            const key =
-                where === 'above' ? operations.insertAbove(cell, piece) : operations.insertBelow(cell, piece);
-            first = where === 'above' ? (first ?? key) : key;
+        // Nothing is below the empty cell.
+        const isAbove = where === 'above' || (cell.kind === 'draft' && cell.isFresh);
+        for (const piece of isAbove ? pieces : pieces.toReversed()) {
+            const key = isAbove ? operations.insertAbove(cell, piece) : operations.insertBelow(cell, piece);
+            first = isAbove ? (first ?? key) : key;
             cell = this.page.cells().find((one) => one.key === target) ?? cell;
         }
         return first;

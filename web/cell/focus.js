@@ -51,6 +51,8 @@ export class Focus {
          * @type {string | null}
          */
         this.followed = null;
+        /** The keys of the cells at the last paint. */
+        this.order = '';
     }
 
     /** @param {string} key @param {CellView} view */
@@ -183,8 +185,20 @@ export class Focus {
             if (next && asCell) this.cell(next.key);
             else if (next) this.views.get(next.key)?.focus();
         } else this.#recover(cells);
+        const order = cells.map(({ key }) => key).join();
+        if (order !== this.order) this.#keepCursor();
+        this.order = order;
         this.remember(document.activeElement, cells);
         this.#onMoved(cells);
+    }
+
+    /** Where cells have moved, the browser has put the cursor of an editor at its start. */
+    #keepCursor() {
+        const editor = this.view?.editor?.view;
+        if (!editor?.hasFocus) return;
+        const { anchor, head } = editor.state.selection.main;
+        const [from, to] = [editor.domAtPos(anchor), editor.domAtPos(head)];
+        getSelection()?.setBaseAndExtent(from.node, from.offset, to.node, to.offset);
     }
 
     /** Focuses the cell that moved, once it stands elsewhere. @param {CellData[]} cells */

@@ -151,26 +151,33 @@ export class RunCommands {
     }
 
     /**
-     * Stops the run of a cell. If the cell has no open run, stops the oldest open run. A cell that
-     * waits for a run above waits no longer.
+     * Stops the run of a cell or, if the cell waits for a run above, that run. If the cell has no
+     * open run, stops the oldest open run.
      * @param {CellData} [cell]
      */
     stop(cell) {
-        if (cell && this.page.ownRuns.doesNotWait(cell)) return;
-        const own = cell && runOf(cell);
+        const { model, ownRuns } = this.page;
+        const above = cell && ownRuns.awaited(cell);
+        let run = above ? model.runs.get(above) : cell && runOf(cell);
+        while (run?.status === 'queued' && 'run' in run.on) run = model.runs.get(run.on.run);
+        this.#stop(run);
+    }
+
+    /** @param {import('../shell/model.js').Run | undefined} own */
+    #stop(own) {
         const run = own && !hasEnded(own.status) ? own : this.page.model.openRuns()[0];
         if (run && this.page.mayRun) this.page.ownRuns.stop(run.exec_id);
     }
 
     /**
-     * Stops a cell and focuses the cell. Without that, the next key could press the button that
+     * Stops a cell, and none above it, and focuses the cell. Without that, the next key could press the button that
      * replaces Stop.
      * @param {CellData} cell
      * @param {MouseEvent} event
      */
     onStopPressed(cell, event) {
         // A double click stops once. Only a separate second click kills the process.
-        if (event.detail < 2) this.stop(cell);
+        if (event.detail < 2 && !this.page.ownRuns.doesNotWait(cell)) this.#stop(runOf(cell));
         this.focus.cell(cell.key);
     }
 

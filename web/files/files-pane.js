@@ -5,6 +5,7 @@
 import * as api from './files-api.js';
 import { importFiles, isNotebookFile, notebookAt, Refusal } from '../home/notebooks-api.js';
 import { NOTEBOOK_WORDS } from '../home/notebook-words.js';
+import { WORDS } from '../shell/words.js';
 import { ago, bytes } from '../text/format.js';
 import { copyText } from '../ui/copy.js';
 import { ask } from '../ui/dialog.js';
@@ -253,7 +254,7 @@ export class FilesPane extends Component {
             return [
                 notebook !== null && { text: SAY.openNotebook, act: () => location.assign(notebook) },
                 page.scope === 'owner' && {
-                    text: NOTEBOOK_WORDS.home,
+                    text: WORDS.home,
                     act: () => location.assign(notebookAt('').replace(/n\/$/, '')),
                 },
             ];

@@ -2,7 +2,6 @@
 // The texts about whole notebooks and their files in the notebook page, which the home page shares.
 
 export const NOTEBOOK_WORDS = Object.freeze({
-    home: 'All notebooks',
     homeCommand: 'All notebooks, or a new notebook',
     importing: (/** @type {string} */ name) => `Importing ${name}…`,
     imported: (/** @type {string[]} */ names) =>
@@ -11,13 +10,6 @@ export const NOTEBOOK_WORDS = Object.freeze({
             : `Imported ${names.length} notebooks: ${names.join(', ')}.`,
     leftOut: (/** @type {string[]} */ what) => `Not imported: ${what.join('; ')}.`,
     tooLarge: (/** @type {string} */ name) => `“${name}” was not imported: it is larger than 64 MB.`,
-    // Files dropped on a notebook page
-    dropUpload: 'Drop to upload',
-    dropUploadHint: 'The files go to the folder that the files pane shows.',
-    dropText: 'Drop to show in the text',
-    dropTextHint: 'The picture is stored with the notebook.',
-    dropFiles: 'Drop to import or upload',
-    dropHintHere: 'Ratoon asks what to do with the files. This notebook does not change.',
     openIt: (/** @type {number} */ n) => (n === 1 ? 'Open' : 'All notebooks'),
     failed: 'The server does not answer. Is Ratoon still running?',
     duplicate: 'Duplicate',
@@ -32,7 +24,4 @@ export const NOTEBOOK_WORDS = Object.freeze({
     alsoDuplicate: 'copy save as',
     download: (/** @type {string} */ format) => `Download as ${format}`,
     downloadAll: 'Download all branches as HTML',
-    held: 'Show original output',
-    heldHint:
-        'Runs the scripts in all outputs of this file, in frames without access to this page or the network.',
 });

@@ -9,7 +9,6 @@ import { EDITOR_WORDS } from '../editor/editor-words.js';
 import { renderInputs, runOf, textOf } from './cell-list.js';
 import { PYTHON_STATUS_WORDS } from '../python/python-status-words.js';
 import { COMPARE_COMMAND_WORDS } from '../compare/compare-command-words.js';
-import { NOTEBOOK_WORDS } from '../home/notebook-words.js';
 import { WORDS } from '../shell/words.js';
 import { Cell } from '../cell/cell.js';
 import { copyText } from '../ui/copy.js';
@@ -527,9 +526,9 @@ function Banner({ page, code, onPython, children }) {
 
 /** The texts of the overlay, by what the dragged files are over. */
 const DROP = {
-    files: { title: NOTEBOOK_WORDS.dropUpload, hint: NOTEBOOK_WORDS.dropUploadHint },
-    text: { title: NOTEBOOK_WORDS.dropText, hint: NOTEBOOK_WORDS.dropTextHint },
-    page: { title: NOTEBOOK_WORDS.dropFiles, hint: NOTEBOOK_WORDS.dropHintHere },
+    files: { title: WORDS.dropUpload, hint: WORDS.dropUploadHint },
+    text: { title: WORDS.dropText, hint: WORDS.dropTextHint },
+    page: { title: WORDS.dropFiles, hint: WORDS.dropHintHere },
 };
 
 /** @param {{page: import('./page.js').Page}} props */

@@ -6,7 +6,6 @@ import { EDITOR_WORDS } from '../editor/editor-words.js';
 import { nameOf } from '../python/python-names.js';
 import { PYTHON_STATUS_WORDS } from '../python/python-status-words.js';
 import { WORDS } from '../shell/words.js';
-import { NOTEBOOK_WORDS } from '../home/notebook-words.js';
 import { OUTLINE_WORDS } from '../outline/outline-words.js';
 import { saveStatus } from './save-status.js';
 import {
@@ -45,7 +44,7 @@ export function Header({ page, controller, showsGraph, showsOutline }) {
             onClick=${() => controller.panes?.[name]()}><${icon} /><span>${text}</span></button>`;
     return html`
         <header class="top">
-            <a class="brand" href=${serverPath('/')} aria-label=${NOTEBOOK_WORDS.home} title=${NOTEBOOK_WORDS.home}><${Sprout} /></a>
+            <a class="brand" href=${serverPath('/')} aria-label=${WORDS.home} title=${WORDS.home}><${Sprout} /></a>
             <h1>${model.name}</h1>
             <${Status} page=${page} />
             <${PythonName} page=${page} onPython=${() => controller.showPython()} />

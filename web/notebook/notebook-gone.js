@@ -2,7 +2,6 @@
 // The banner of a notebook that was renamed or deleted while its page was open.
 
 import { html } from '../vendor/preact.js';
-import { NOTEBOOK_WORDS } from '../home/notebook-words.js';
 import { GONE_WORDS } from './gone-words.js';
 import { WORDS } from '../shell/words.js';
 import { serverPath } from '../shell/server-path.js';
@@ -13,6 +12,6 @@ export function NotebookGone({ page, copy }) {
     const url = serverPath(to ? `/n/${encodeURIComponent(to)}#${encodeURIComponent(page.here)}` : '/');
     return html`<div class="banner" role="alert">
         ${GONE_WORDS.left(to)} ${GONE_WORDS.leftHint} <a class="text-button" href=${url}>
-            ${to ? GONE_WORDS.leftGo(to) : NOTEBOOK_WORDS.home}</a>${' '}
+            ${to ? GONE_WORDS.leftGo(to) : WORDS.home}</a>${' '}
         ${page.isLoaded && html`<button class="text-button" onClick=${copy}>${WORDS.copyAll}</button>`}</div>`;
 }

@@ -360,6 +360,11 @@ export class OwnRuns {
         this.page.host.requestPaint();
     }
 
+    /** The run that a cell waits for; see `waiting`. @param {Cell} cell */
+    awaited(cell) {
+        return cell.kind === 'ran' ? this.waiting.get(cell.state.id) : undefined;
+    }
+
     /** Takes a cell off those that wait. @param {Cell} cell @returns {boolean} whether it waited */
     doesNotWait(cell) {
         const waited = cell.kind === 'ran' && this.waiting.delete(cell.state.id);

@@ -435,14 +435,13 @@ export class Page {
             this.saveTabState();
             this.host.requestPaint();
         } else if (cell.kind === 'draft') {
-            const last = this.drafts.lastOn(cell.draft.on);
-            // The empty cell becomes an ordinary draft, and a new empty cell follows it.
-            if (cell.draft.id === this.freshId) this.freshId = newId();
-            this.drafts.put(
-                { ...this.drafts.now(cell.draft), source: text },
-                cell.isFresh ? last : null,
-                typed,
-            );
+            // The empty cell becomes an ordinary draft, and a new empty cell follows it. The caller
+            // may have the empty cell of the last paint, which was at an earlier state.
+            const isFresh = cell.draft.id === this.freshId;
+            if (isFresh) this.freshId = newId();
+            const draft = isFresh ? { ...cell.draft, on: this.here } : this.drafts.now(cell.draft);
+            const after = isFresh ? this.drafts.lastOn(draft.on) : null;
+            this.drafts.put({ ...draft, source: text }, after, typed);
         }
     }
 

@@ -69,4 +69,8 @@ export const OUTPUT_WORDS = Object.freeze({
     missing: (/** @type {string} */ what, /** @type {string} */ install) =>
         `This plot needs ${what}, which is not installed in this Python environment. Run %pip install ` +
         `${install}, then show the plot again.`,
+    // Of an imported file
+    held: 'Show original output',
+    heldHint:
+        'Runs the scripts in all outputs of this file, in frames without access to this page or the network.',
 });

@@ -4,7 +4,7 @@
 
 import { choose } from './mime.js';
 import { Component, html } from '../vendor/preact.js';
-import { NOTEBOOK_WORDS } from '../home/notebook-words.js';
+import { OUTPUT_WORDS } from './output-words.js';
 import { StaticText } from './stream.js';
 
 /** Whether the user asked in this tab to show untrusted outputs. */
@@ -51,6 +51,6 @@ export class UntrustedOutput extends Component {
                 html`<${StaticText}
                 text=${Array.isArray(text) ? text.join('') : String(text)} name="value" id=${id} />`
             }
-            <button class="text-button" title=${NOTEBOOK_WORDS.heldHint} onClick=${show}>${NOTEBOOK_WORDS.held}</button>`;
+            <button class="text-button" title=${OUTPUT_WORDS.heldHint} onClick=${show}>${OUTPUT_WORDS.held}</button>`;
     }
 }

@@ -8,6 +8,7 @@ const ranBefore = (n) =>
         : `${n} variants have run here before and are not run again.`;
 
 export const WORDS = Object.freeze({
+    home: 'All notebooks',
     // Header
     states: 'States',
     variables: 'Variables',
@@ -276,6 +277,13 @@ export const WORDS = Object.freeze({
     sentence,
     refused: (/** @type {{what: string, why: string, how: string}} */ r) =>
         `${sentence(`cannot ${r.what}: ${r.why}`)} ${sentence(r.how)}`,
+    // Files dragged over the page
+    dropUpload: 'Drop to upload',
+    dropUploadHint: 'The files go to the folder that the files pane shows.',
+    dropText: 'Drop to show in the text',
+    dropTextHint: 'The picture is stored with the notebook.',
+    dropFiles: 'Drop to import or upload',
+    dropHintHere: 'Ratoon asks what to do with the files. This notebook does not change.',
 });
 
 /** @param {number} n */

@@ -13,11 +13,12 @@ const LONGEST = 40;
 /**
  * The summary in words, for screen readers and the tooltip.
  * @param {Summary} summary
+ * @param {boolean} isSample whether it covers a sample of the rows
  */
-export function summaryText(summary) {
+export function summaryText(summary, isSample) {
     if ('bars' in summary) return SAY.summary(summary);
     return [
-        SAY.distinct(summary.distinct),
+        SAY.distinct(summary.distinct, isSample),
         ...summary.frequent.map(
             ({ text, count }) => `${text.slice(0, LONGEST)}: ${count.toLocaleString('en')}`,
         ),
@@ -25,8 +26,11 @@ export function summaryText(summary) {
     ].join(', ');
 }
 
-/** @param {{summary: Summary | null | undefined, rows: number}} props `rows`: how many it covers */
-export function ColumnSummaryView({ summary, rows }) {
+/**
+ * @param {{summary: Summary | null | undefined, rows: number, isSample: boolean}} props `rows`: how
+ *   many it covers
+ */
+export function ColumnSummaryView({ summary, rows, isSample }) {
     if (!summary) return html`<div class="grid-summary"></div>`;
     const missing =
         summary.missing > 0 && html`<span class="grid-missing">${SAY.missingCount(summary.missing)}</span>`;
@@ -50,7 +54,7 @@ export function ColumnSummaryView({ summary, rows }) {
         )}
         <div class="grid-range">${
             summary.distinct > Math.min(2, summary.frequent.length) &&
-            html`<span>${SAY.distinct(summary.distinct)}</span>`
+            html`<span>${SAY.distinct(summary.distinct, isSample)}</span>`
         }${missing}</div>
     </div>`;
 }

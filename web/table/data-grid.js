@@ -302,7 +302,8 @@ export class DataGrid extends Component {
         const summary = summaries?.columns[column];
         const name = shownName(one);
         const isFiltered = filters.some((filter) => filter.column === column);
-        const told = [name, one.dtype, ...(summary ? [summaryText(summary)] : [])].join(', ');
+        const isSample = Boolean(summaries?.sampled);
+        const told = [name, one.dtype, ...(summary ? [summaryText(summary, isSample)] : [])].join(', ');
         const { at } = this.position;
         return html`<div class="grid-head" role="columnheader" key=${column} id=${this.#id(-1, column)}
             style=${style} aria-colindex=${column + 1} aria-sort=${way} aria-label=${told} title=${told}
@@ -318,7 +319,8 @@ export class DataGrid extends Component {
                     onMouseDown=${keepFocus} onClick=${() => onFilter(column)}><${FilterIcon} /></button>
             </div>
             <div class="grid-type">${one.dtype}</div>
-            <${ColumnSummaryView} summary=${summary} rows=${summaries?.sampled ?? table.matching} />
+            <${ColumnSummaryView} summary=${summary} rows=${summaries?.sampled ?? table.matching}
+                isSample=${isSample} />
             <div class="grid-edge" title=${SAY.width(name)}
                 onPointerDown=${(/** @type {PointerEvent} */ event) => this.#drag(event, column)}
                 onDblClick=${() => this.#fit(column)}></div>

@@ -44,7 +44,8 @@ export const TABLE_WORDS = Object.freeze({
     missing: 'missing',
     summary: (/** @type {{low: string, high: string, missing: number}} */ { low, high, missing }) =>
         `from ${low} to ${high}${missing ? `, ${number(missing)} missing` : ''}`,
-    distinct: (/** @type {number} */ n) => count(n, 'value', 'values'),
+    distinct: (/** @type {number} */ n, /** @type {boolean} */ isAtLeast) =>
+        isAtLeast ? `${number(n)}+ values` : count(n, 'value', 'values'),
     missingCount: (/** @type {number} */ n) => `${number(n)} missing`,
     sampled: (/** @type {number} */ n) => `Column summaries cover a sample of ${number(n)} rows.`,
     keys: 'Enter sorts · F filters · Shift-← and Shift-→ change the width',

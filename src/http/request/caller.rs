@@ -10,7 +10,7 @@ use std::future::{Ready, ready};
 
 /// Maximum number of share links' cookies that are tried for a request. So a browser can have this
 /// many links open at the same time.
-const MAX_LINK_COOKIES_TRIED: usize = 16;
+const MAX_LINK_COOKIES_TRIED: usize = 64;
 
 /// Maximum number of cookies with the owner's cookie name that are tried for a request. Another
 /// server on this machine can set cookies of the same name, so the first one may not be ours.
@@ -173,7 +173,7 @@ mod tests {
             cookies(&[("ratoon_8080", "a"), ("ratoon_8080", "b")])
         );
         // The owner's cookies come first, even if the browser has many links open.
-        let links = (0..40).map(|n| format!("ratoon_8080_link-{n}=x; ")).collect::<String>();
+        let links = (0..100).map(|n| format!("ratoon_8080_link-{n}=x; ")).collect::<String>();
         let Credential::Cookies(all) = credential("/", &[("cookie", &format!("{links}ratoon_8080=own"))])
         else {
             panic!("there are cookies")
