@@ -108,7 +108,8 @@ pub(super) fn put_draft(
 }
 
 /// The place of what follows the draft `after` of the state `on`, if that draft has moved to
-/// another state, or has become one or the edit of one, since the client last saw it.
+/// another state, or has become one or the edit of one, since the client last saw it. Several runs
+/// may have ended since.
 fn moved_on(core: &Core, after: &DraftId, on: &StateId) -> Option<(StateId, Option<StateId>)> {
     if let Some(moved) = core.notebook.draft(after) {
         if let Some(edited) = &moved.instead_of {
@@ -118,7 +119,8 @@ fn moved_on(core: &Core, after: &DraftId, on: &StateId) -> Option<(StateId, Opti
     }
     let run = core.notebook.runs().rev().find(|run| run.draft.as_ref() == Some(after))?;
     let state = core.notebook.state(run.state.as_ref()?)?;
-    (state.parent.as_ref() == Some(on)).then(|| (state.id.clone(), None))
+    let is_below = core.notebook.ancestry(&state.id).skip(1).any(|above| above.id == *on);
+    is_below.then(|| (state.id.clone(), None))
 }
 
 /// The number of the last update of a draft from the client that sent `update`; 0 if there is none.

@@ -615,6 +615,56 @@ fn a_new_draft_follows_a_draft_that_moved_on_meanwhile() {
 }
 
 #[test]
+fn a_new_draft_follows_a_draft_above_which_several_runs_have_ended_meanwhile() {
+    expect![[r#"
+        open
+            plant p1
+        draft a initial code base 0
+            drafts on initial: [a]
+            answer 2: done
+        draft b initial code after a base 0
+            drafts on initial: [b after a]
+            answer 3: done
+        run r draft a
+            p1 forks p2, head
+            p2 runs r
+        run q after r draft b
+        p2 began
+            r began
+        p2 ok
+            drafts on s1: [b]
+            drafts on initial: [no a]
+            answer 4: r Ok s1
+            p2 forks p3, frozen
+            p2 runs q
+        p2 began
+            q began
+        p2 ok
+            drafts on s1: [no b]
+            answer 5: q Ok s2
+            p2 forks p4, frozen
+        draft c initial code after b base 0
+            drafts on s2: [c]
+            answer 10: done
+        initial Freezing
+        └─ s1 (r) Freezing
+           └─ s2 (q) Freezing drafts [c]
+    "#]]
+    .assert_eq(&play(
+        "open
+         draft a initial code base 0
+         draft b initial code after a base 0
+         run r draft a
+         run q after r draft b
+         p2 began
+         p2 ok
+         p2 began
+         p2 ok
+         draft c initial code after b base 0",
+    ));
+}
+
+#[test]
 fn a_draft_that_runs_beside_another_one_stays_at_its_state() {
     let script = "
         open
