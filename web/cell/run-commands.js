@@ -170,8 +170,8 @@ export class RunCommands {
     }
 
     /**
-     * Stops a cell, and none above it, and focuses the cell. Without that, the next key could press the button that
-     * replaces Stop.
+     * Stops a cell, and none above it, and focuses the cell. Without that, the next key could press
+     * the button that replaces Stop.
      * @param {CellData} cell
      * @param {MouseEvent} event
      */
