@@ -154,6 +154,39 @@ testOnOwnServer(
     },
 );
 
+test('a collapsed section moves as one, and cells move past it', async () => {
+    await drafts('zero', '# A', 'a', '# B', 'b');
+    const at = (nth) => page.locator('.cell').nth(nth);
+    const all = () => texts('.cell:not([data-fresh]) .source > :not(.tools)');
+    for (const key of ['m', 'ArrowLeft'])
+        for (const nth of [1, 3]) {
+            await at(nth).focus();
+            await keys(key);
+        }
+    const heads = () => texts('.cell:not([hidden], [data-fresh]) .source > :not(.tools)');
+    await becomes(heads, ['zero', 'A', 'B']);
+    await at(1).focus();
+    await keys('Control+Shift+ArrowDown');
+    await becomes(heads, ['zero', 'B', 'A']);
+    await becomes(all, ['zero', 'B', 'b', 'A', 'a']);
+    await focused([3, 'cell']);
+    await at(0).focus();
+    await keys('Control+Shift+ArrowDown');
+    await becomes(all, ['B', 'b', 'zero', 'A', 'a']);
+    await becomes(heads, ['B', 'b', 'zero', 'A']);
+    await keys('z', 'z');
+    await becomes(all, ['zero', 'A', 'a', 'B', 'b']);
+    await at(3).focus();
+    await keys('ArrowLeft');
+    await becomes(heads, ['zero', 'A', 'B']);
+    await keys('Control+Shift+ArrowUp');
+    await becomes(all, ['zero', 'B', 'b', 'A', 'a']);
+    await keys('Control+Shift+ArrowUp');
+    await becomes(all, ['B', 'b', 'zero', 'A', 'a']);
+    // It expands, so that it hides no cell that was shown.
+    await becomes(heads, ['B', 'b', 'zero', 'A']);
+});
+
 test('selected drafts run together', nightly(), async () => {
     await drafts('a = 1', 'b = 2', 'c = 3');
     await page.locator('.cell').nth(0).focus();

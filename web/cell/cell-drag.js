@@ -6,7 +6,7 @@ import { wholeCells } from './cell-operations.js';
 import { draggedWith, dropCells } from './drop-cells.js';
 import { cellElement, keyOf } from './focus.js';
 
-export { moveTextBy } from './drop-cells.js';
+export { moveShown, moveTextBy } from './drop-cells.js';
 
 /** A drag this near to the top or bottom edge scrolls the page, in px. */
 const EDGE = 60;

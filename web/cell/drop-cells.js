@@ -12,12 +12,44 @@ import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 /** @typedef {import('./cell.js').Cell} CellView */
 
 /**
- * The keys of all cells that move when the user drags a cell.
+ * The keys of all cells that move when the user drags a cell: the selected cells, and those that
+ * their collapsed sections hide.
  * @param {EditCommands} edits
  * @param {CellView} view
  */
-export const draggedWith = (edits, view) =>
-    wholeCells(edits.selected.with(view).map((one) => one.props.cell)).map(({ key }) => key);
+export function draggedWith(edits, view) {
+    const chosen = wholeCells(edits.selected.with(view).map((one) => one.props.cell));
+    const keys = new Set(chosen.map(({ key }) => key));
+    const { hidden } = edits.selected.sections.of();
+    let isIn = false;
+    const moves = (/** @type {Cell} */ { key }) => (isIn = keys.has(key) || (isIn && hidden.has(key)));
+    return edits.page
+        .cells()
+        .filter(moves)
+        .map(({ key }) => key);
+}
+
+/**
+ * Moves cells by one among those that are shown: a collapsed section moves as one, and cells move
+ * past it as a whole. A section that would hide a cell that was shown expands.
+ * @param {EditCommands} edits
+ * @param {CellView} view
+ * @param {1 | -1} step 1: down; -1: up
+ */
+export function moveShown(edits, view, step) {
+    const keys = draggedWith(edits, view);
+    const { hidden } = edits.selected.sections.of();
+    const cells = edits.page.cells();
+    const places = cells.flatMap(({ key }, i) => (keys.includes(key) ? [i] : []));
+    let beside = step === 1 ? (places.at(-1) ?? 0) + 1 : (places[0] ?? 0) - 1;
+    const isHidden = (/** @type {number} */ at) => hidden.has(cells[at]?.key ?? '');
+    while (isHidden(step === 1 ? beside + 1 : beside)) beside += step;
+    const past = cells[beside];
+    if (!keys.length || !past || !isWhole(past)) return;
+    const shown = cells.filter(({ key }) => !hidden.has(key)).map(({ key }) => key);
+    edits.focus.goAlong(view.props.cell.key, shown);
+    dropCells(edits, view, keys, (step === 1 ? past : cells[beside - 1])?.key ?? null);
+}
 
 /**
  * Moves cells to the position where the user dropped them.

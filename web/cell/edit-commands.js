@@ -496,6 +496,8 @@ export class EditCommands {
     /** @param {CellView} view @param {1 | -1} step */
     move(view, step) {
         const { cell: text } = view.props;
+        if (this.selected.sections.of().hidden.size)
+            return void withPart('drag', this.page, ({ moveShown }) => moveShown(this, view, step), false);
         if (text.kind === 'text') return this.#moveText(this.#saved(text).key, step);
         const chosen = this.selected.with(view).map((one) => one.props.cell);
         if (chosen.some(({ kind }) => kind === 'ran')) return this.#moveRan(view, chosen, step);

@@ -41,8 +41,8 @@ export class Focus {
         this.isInPage = false;
         /**
          * A draft that moves, until a paint shows it at its new index. That paint focuses the
-         * draft. `index`: its index before.
-         * @type {{key: string, asCell: boolean, index: number} | null}
+         * draft. `index`: its index before. `shown`: see `goAlong`.
+         * @type {{key: string, asCell: boolean, index: number, shown: string[]} | null}
          */
         this.moving = null;
         /**
@@ -161,10 +161,11 @@ export class Focus {
     /**
      * Lets the focus follow a cell that moves.
      * @param {string} key
+     * @param {string[]} [shown] the cells that no section may hide then
      */
-    goAlong(key) {
+    goAlong(key, shown = []) {
         const index = this.page.cells().findIndex((cell) => cell.key === key);
-        this.moving = { key, asCell: document.activeElement?.matches('.cell') ?? true, index };
+        this.moving = { key, asCell: document.activeElement?.matches('.cell') ?? true, index, shown };
     }
 
     /**
@@ -207,6 +208,7 @@ export class Focus {
         const index = cells.findIndex((cell) => cell.key === moving?.key);
         if (!moving || index === moving.index) return;
         this.moving = null;
+        for (const key of moving.shown) this.sections.reveal(key);
         if (moving.asCell) this.cell(moving.key);
         else this.views.get(moving.key)?.focus();
     }
