@@ -496,6 +496,28 @@ test('typing into the empty cell of an earlier paint goes to the state that is s
     );
 });
 
+test('cells wait for the nearest new version above that has not ended, and Stop is kept in the tab', () => {
+    const { page, sent, tab } = open({ states: ['a', 'b', 'c'] });
+    const start = (at, code) => {
+        page.ownRuns.run(cellsOf(page)[at], code);
+        const { exec_id } = runsIn(sent).at(-1);
+        page.onEvent({ event: 'run_added', run: run(exec_id, 'initial', { status: 'running' }) });
+        return exec_id;
+    };
+    const failed = start(1, 'b2');
+    const [exec_id, status] = [failed, /** @type {const} */ ('error')];
+    page.onEvent({ event: 'run_ended', exec_id, status, error: null, duration_ms: 2, state: null });
+    const above = start(0, 'a2');
+    page.ownRuns.run(cellsOf(page)[1], 'b3');
+    page.ownRuns.run(cellsOf(page)[2], 'c2');
+    assert.deepEqual(tab.get('waiting'), [
+        ['b', above],
+        ['c', above],
+    ]);
+    assert.equal(page.ownRuns.doesNotWait(cellsOf(page)[2]), true);
+    assert.deepEqual(tab.get('waiting'), [['b', above]]);
+});
+
 test('a cell below a running new version does not run if the new version fails, and the page says why', () => {
     const { page, sent } = open();
     page.ownRuns.run(page.cells()[0], 'changed');

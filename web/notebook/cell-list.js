@@ -323,14 +323,13 @@ export function runToWaitFor(cells, key, asked) {
  */
 export function versionToWaitFor(cells, key) {
     const at = cells.findIndex((cell) => cell.key === key);
-    const runs = cells
-        .slice(0, Math.max(0, at))
-        .map((cell) =>
-            cell.kind === 'ran' && (cell.isAsked || (cell.shown && !hasEnded(cell.shown.status)))
-                ? cell.edit?.run
-                : null,
-        );
-    return runs.findLast((run) => run != null) ?? undefined;
+    const open = cells.slice(0, Math.max(0, at)).flatMap((cell) => {
+        const run = cell.kind === 'ran' ? cell.edit?.run : null;
+        // A cell shows its new version once the server has confirmed it.
+        const shown = runOf(cell);
+        return run != null && (shown?.exec_id !== run || !hasEnded(shown.status)) ? [run] : [];
+    });
+    return open.at(-1);
 }
 
 /**

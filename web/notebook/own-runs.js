@@ -368,7 +368,10 @@ export class OwnRuns {
     /** Takes a cell off those that wait. @param {Cell} cell @returns {boolean} whether it waited */
     doesNotWait(cell) {
         const waited = cell.kind === 'ran' && this.waiting.delete(cell.state.id);
-        if (waited) this.page.host.requestPaint();
+        if (waited) {
+            this.page.saveTabState();
+            this.page.host.requestPaint();
+        }
         return waited;
     }
 
