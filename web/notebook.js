@@ -31,6 +31,9 @@ const shell = root.firstElementChild;
 const name = root.dataset.notebook ?? '';
 const model = new Model(name);
 
+// The page changes the address as soon as it has the notebook.
+const opened = location.hash;
+
 let rev = 0;
 let isDue = false;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -69,7 +72,7 @@ function paintNow() {
     isDue = false;
     rev += 1;
     if (rev === 1) shell?.remove();
-    render(h(App, { page, rev }), root);
+    render(h(App, { page, rev, opened }), root);
     hushLater();
 }
 
@@ -152,4 +155,5 @@ for (const going of ['beforeunload', 'pagehide'])
 addEventListener('pagehide', () => socket.leave());
 trackKeyboardInset();
 keepCodeStyled();
-paintNow();
+// After what early.js has heard, which the socket reads in a microtask: mostly the snapshot.
+queueMicrotask(paintNow);

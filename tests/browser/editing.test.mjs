@@ -449,10 +449,10 @@ test(
         await becomes(
             () =>
                 page
-                    .locator('.insert')
+                    .locator('.insert-button')
                     .nth(2)
-                    .evaluate((one) => getComputedStyle(one).opacity),
-            '1',
+                    .evaluate((one) => getComputedStyle(one).visibility),
+            'visible',
         );
         assert.deepEqual(await tops(), before);
         await page.mouse.click(second.x, second.y);

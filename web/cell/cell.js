@@ -16,7 +16,7 @@ import { cellElement, showWhole } from './focus.js';
 import { foldedCode } from './folds.js';
 import { Editor } from '../editor/editor.js';
 import { EDITOR_WORDS } from '../editor/editor-words.js';
-import { DownIcon, GraphIcon, GripIcon, MoreIcon, OnIcon, PlusIcon, RunIcon, StopIcon } from '../ui/icons.js';
+import { DownIcon, GraphIcon, MoreIcon, OnIcon, RunIcon, StopIcon } from '../ui/icons.js';
 import { ResidencyNotice, ResidencyLine } from '../checkpoints/residency-view.js';
 import { ROW_WORDS } from '../sweep/row-words.js';
 import { showSweep } from '../sweep/sweep-commands.js';
@@ -219,7 +219,7 @@ export class Cell extends Component {
                         isMovable &&
                         html`<span class="drag-handle" data-grip title=${EDITOR_WORDS.drag}
                         aria-hidden="true"
-                        onPointerEnter=${() => void loadPart('drag').catch(() => {})}><${GripIcon} /></span>`
+                        onPointerEnter=${() => void loadPart('drag').catch(() => {})}></span>`
                     }
                 </div>
                 <div class="cell-body">
@@ -371,7 +371,7 @@ function InsertHere({ cell, controller }) {
     if (cell.kind === 'attempt' || (cell.kind === 'draft' && cell.isFresh)) return null;
     return html`<div class="insert" aria-hidden="true">
         <button class="insert-button" tabindex="-1" aria-label=${WORDS.insertHere} title=${WORDS.insertHere}
-            onClick=${() => controller.edits.insertAbove(cell)}><${PlusIcon} /></button></div>`;
+            onClick=${() => controller.edits.insertAbove(cell)}></button></div>`;
 }
 
 /**

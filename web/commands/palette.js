@@ -6,6 +6,7 @@ import { cellMenus, header } from './menu-commands.js';
 import { rank } from '../text/fuzzy.js';
 import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
+import { PALETTE_WORDS as SAY } from './palette-words.js';
 import { show } from '../ui/dialog.js';
 
 /** @typedef {import('./commands.js').Entry} Entry */
@@ -100,7 +101,7 @@ class Palette extends Component {
         return html`
             <input class="field" type="text" role="combobox" aria-expanded="true" aria-controls="commands"
                 aria-autocomplete="list" aria-activedescendant=${shown.length ? `command-${at}` : null}
-                aria-label=${WORDS.paletteHint} placeholder=${WORDS.paletteHint} value=${typed} autofocus
+                aria-label=${SAY.hint} placeholder=${SAY.hint} value=${typed} autofocus
                 spellcheck="false" autocomplete="off"
                 onInput=${input} onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)} />
             <ul id="commands" role="listbox" aria-label=${WORDS.palette}>
@@ -114,7 +115,7 @@ class Palette extends Component {
                         <span class="group">
                             ${
                                 !typed && i < this.props.recent
-                                    ? WORDS.recent
+                                    ? SAY.recent
                                     : WORDS.groups[entry.group ?? 'notebook']
                             }</span>
                         <kbd>${keysOf(entry)
@@ -123,6 +124,6 @@ class Palette extends Component {
                     </li>`,
                 )}
             </ul>
-            <p class="hint" role="status">${shown.length === 0 && WORDS.paletteNone}</p>`;
+            <p class="hint" role="status">${shown.length === 0 && SAY.none}</p>`;
     }
 }

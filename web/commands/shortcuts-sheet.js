@@ -4,6 +4,7 @@
 import { allCommands, keysOf, shownKey } from './commands.js';
 import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
+import { PALETTE_WORDS as SAY } from './palette-words.js';
 import { GRAPH_KEYS } from '../graph/graph-keys-words.js';
 import { show } from '../ui/dialog.js';
 import { isMac } from './palette.js';
@@ -38,12 +39,12 @@ class Sheet extends Component {
         return html`
             <div class="sheet-head">
                 <h2>${WORDS.keys}</h2>
-                <p>${WORDS.keysWhy}</p>
-                <input class="field" type="text" aria-label=${WORDS.searchKeys}
-                    placeholder=${WORDS.searchKeys} value=${typed} autofocus
+                <p>${SAY.keysWhy}</p>
+                <input class="field" type="text" aria-label=${SAY.searchKeys}
+                    placeholder=${SAY.searchKeys} value=${typed} autofocus
                     onInput=${(/** @type {any} */ event) => this.setState({ typed: event.target.value })} />
-                <button class="button" onClick=${() => print()}>${WORDS.print}</button>
-                <button class="button" data-main onClick=${done}>${WORDS.close}</button>
+                <button class="button" onClick=${() => print()}>${SAY.print}</button>
+                <button class="button" data-main onClick=${done}>${SAY.close}</button>
             </div>
             <div class="key-groups" tabindex="0" role="region" aria-label=${WORDS.keys}>
                 <div>${groups
@@ -70,8 +71,8 @@ class Sheet extends Component {
 /** When the keys of a group work, if not always. @param {Entry[]} entries */
 const where = (entries) =>
     entries.every(({ mode }) => mode === 'cell')
-        ? WORDS.commandMode
-        : entries.some((entry) => inGraph.includes(entry)) && WORDS.graphMode;
+        ? SAY.commandMode
+        : entries.some((entry) => inGraph.includes(entry)) && SAY.graphMode;
 
 /** The keys of an entry that the sheet has room for. @param {Entry} entry */
 function shownKeys(entry) {

@@ -1,5 +1,5 @@
 // @ts-check
-// The texts of commands, completion, find and palette.
+// The texts of commands, of changes of cells, and of completion.
 
 import { counted } from '../text/format.js';
 
@@ -182,31 +182,4 @@ export const EDITOR_WORDS = Object.freeze({
     unknown: 'No documentation found.',
     moreHint: 'Shift-Tab: more · Esc: close',
     pinnedHint: 'PageUp, PageDown: scroll · Esc: close',
-    // Find
-    findLabel: 'Find',
-    replaceLabel: 'Replace with',
-    showReplace: 'Toggle replace',
-    caseHint: 'Match case (Alt-C)',
-    wordHint: 'Match whole word (Alt-W)',
-    regexHint: 'Use regular expression (Alt-R)',
-    matchOf: (/** @type {number} */ k, /** @type {number} */ n) =>
-        k ? `${k} of ${n}` : counted(n, 'match', 'matches'),
-    noMatch: 'No matches',
-    inCells: (/** @type {number} */ n) => `${n} in cells`,
-    outputsStay: 'Replace does not change outputs.',
-    wrongPattern: 'Invalid regular expression',
-    replaceOne: 'Replace',
-    replaceAll: 'Replace all',
-    close: 'Close',
-    // Palette and sheet
-    paletteHint: 'Search commands',
-    paletteNone: 'No matching commands',
-    recent: 'recently used',
-    searchKeys: 'Search shortcuts',
-    commandMode: 'in command mode',
-    graphMode: 'when the graph has the focus',
-    keysWhy:
-        'Esc leaves the editor for command mode, where single letters are commands. Enter returns to the ' +
-        'editor.',
-    print: 'Print',
 });

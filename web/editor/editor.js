@@ -1,7 +1,7 @@
 // @ts-check
-// A component with one CodeMirror editor. The component creates the editor when the cell comes near
-// the viewport, and shows plain text of the same size before that. Tab moves the focus from cell to
-// cell and skips editors.
+// A component with one CodeMirror editor. The component creates the editor when the cell has come
+// near the viewport and the browser is idle, or when it gets the focus. Before that it shows plain
+// text of the same size. Tab moves the focus from cell to cell and skips editors.
 
 import {
     Annotation,
@@ -33,6 +33,7 @@ import { findMarks } from '../find/match-highlights.js';
 import { closeTip, inspecting, scrollTip } from './inspection.js';
 import { colours, look, magics } from './highlighting.js';
 import { loadPart } from '../shell/lazy-parts.js';
+import { whenIdle } from '../ui/idle.js';
 import { whenNear } from '../ui/near-viewport.js';
 import { onSettings, settings } from '../settings/settings.js';
 import { settingExtensions } from './editor-settings.js';
@@ -90,7 +91,7 @@ export class Editor extends Component {
     marks = null;
 
     componentDidMount() {
-        if (this.element) whenNear(this.element, () => this.make());
+        if (this.element) whenNear(this.element, () => whenIdle(() => this.#create()));
         this.props.held(this);
     }
 
@@ -116,8 +117,12 @@ export class Editor extends Component {
             before.kind !== next.kind ||
             before.label !== next.label
         ) {
-            this.view.dispatch({ effects: this.editable.reconfigure(variable(next)) });
-            if (before.isEditable !== next.isEditable) this.#onSettings(next);
+            const effects = [this.editable.reconfigure(variable(next))];
+            // Vim has no keys where nothing can be typed.
+            if (before.isEditable !== next.isEditable && settings().vim)
+                effects.push(this.settings.reconfigure(this.#fromSettings(next)));
+            this.view.dispatch({ effects });
+            this.#loadVim();
             this.#loadMarkdown(next);
         }
     }
@@ -141,17 +146,23 @@ export class Editor extends Component {
 
     /** Creates the CodeMirror editor if it does not exist yet. */
     make() {
-        if (this.view || !this.element) return;
-        this.element.textContent = '';
-        this.view = new EditorView({
-            parent: this.element,
-            state: this.#firstState(),
-        });
-        this.forgetSettings = onSettings(() => this.#onSettings());
-        this.#loadVim();
-        this.#loadMarkdown();
-        this.showCarets(this.carets);
-        this.marks?.(this.view);
+        this.#create()?.();
+    }
+
+    /** Creates the editor. @returns puts it into the page; undefined if the editor exists */
+    #create() {
+        const { element } = this;
+        if (this.view || !element) return undefined;
+        const view = new EditorView({ state: this.#firstState() });
+        this.view = view;
+        return () => {
+            element.replaceChildren(view.dom);
+            this.forgetSettings = onSettings(() => this.#onSettings());
+            this.#loadVim();
+            this.#loadMarkdown();
+            this.showCarets(this.carets);
+            this.marks?.(view);
+        };
     }
 
     #firstState() {
@@ -162,8 +173,8 @@ export class Editor extends Component {
             : stateWithHistory(historyKey, text.replace(LINE_ENDS, '\n'), extensions);
     }
 
-    #onSettings(props = this.props) {
-        this.view?.dispatch({ effects: this.settings.reconfigure(this.#fromSettings(props)) });
+    #onSettings() {
+        this.view?.dispatch({ effects: this.settings.reconfigure(this.#fromSettings()) });
         this.#loadVim();
     }
 

@@ -9,7 +9,7 @@ import { WORDS } from '../shell/words.js';
 import { ago, bytes } from '../text/format.js';
 import { copyText } from '../ui/copy.js';
 import { ask } from '../ui/dialog.js';
-import { FileIcon, FolderIcon, MoreIcon, PlusIcon, RefreshIcon, Sprout, UploadIcon } from '../ui/icons.js';
+import { FolderIcon, MoreIcon, Sprout, icon } from '../ui/icons.js';
 import { List } from '../ui/menu.js';
 import { PaneEdge } from '../ui/pane-edge.js';
 import { Component, html } from '../vendor/preact.js';
@@ -17,6 +17,11 @@ import { showDeletedFiles } from './deleted-files-dialog.js';
 import { FileBrowser, joined, messageOf, sortedEntries } from './file-browser.js';
 import { showFile } from './file-dialog.js';
 import { FILES_WORDS as SAY } from './files-words.js';
+
+const PlusIcon = icon('M8 3.5v9M3.5 8h9');
+const FileIcon = icon('M4 2.5h5l3 3v8H4zM9 2.5v3h3');
+const UploadIcon = icon('M8 10.5v-7M4.8 6.5 8 3.3l3.2 3.2M3 13h10');
+const RefreshIcon = icon('M13 8a5 5 0 1 1-1.6-3.7M13 2.5v3h-3');
 
 /** @typedef {import('./files-api.js').FileEntry} FileEntry */
 /** @typedef {import('./file-browser.js').FileOrder} FileOrder */

@@ -6,12 +6,18 @@ import { runOrStale, textOf } from '../notebook/cell-list.js';
 import { patternOf, nextMatch, matchesIn, replaceIn } from './matches.js';
 import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
+import { FIND_WORDS as SAY } from './find-words.js';
 import { mark } from './match-highlights.js';
 import { markOutputs, scrollToMatch } from './output-highlights.js';
 import { outputTexts } from './searched-outputs.js';
 import { cellElement } from '../cell/focus.js';
 import { isOutputFolded, toggleFold } from '../outputs/outputs.js';
-import { CloseIcon, DownIcon, OnIcon, UpIcon, WholeWordIcon } from '../ui/icons.js';
+import { CloseIcon, DownIcon, OnIcon, UpIcon, icon } from '../ui/icons.js';
+
+/** The letters “ab”, underlined. */
+const WholeWordIcon = icon(
+    'M6.5 5.5v5M6.5 8a2 2 0 1 1-4 0 2 2 0 0 1 4 0M9.5 3v7.5M13.5 8a2 2 0 1 1-4 0 2 2 0 0 1 4 0M2 13.3h12',
+);
 
 /** @typedef {import('../notebook/cell-list.js').Cell} CellData */
 /**
@@ -316,12 +322,12 @@ export class FindPanel extends Component {
         const { query, pattern, found, at, replaces, controller } = finder;
         const isWrong = typeof pattern === 'string';
         const count = isWrong
-            ? WORDS.wrongPattern
+            ? SAY.wrongPattern
             : !query.text
               ? ''
               : found.length
-                ? WORDS.matchOf(at + 1, found.length)
-                : WORDS.noMatch;
+                ? SAY.matchOf(at + 1, found.length)
+                : SAY.noMatch;
         const typed = (/** @type {any} */ event) => finder.search({ ...query, text: event.target.value });
         const toggle = (
             /** @type {'isCase' | 'isWord' | 'isRegex'} */ which,
@@ -341,28 +347,28 @@ export class FindPanel extends Component {
                 ${
                     controller.page.mayRun &&
                     html`<button class="tool find-more"
-                    aria-expanded=${replaces ? 'true' : 'false'} aria-label=${WORDS.showReplace}
-                    title=${`${WORDS.showReplace} (Ctrl-H)`} onClick=${() => finder.toggleReplace()}>
+                    aria-expanded=${replaces ? 'true' : 'false'} aria-label=${SAY.showReplace}
+                    title=${`${SAY.showReplace} (Ctrl-H)`} onClick=${() => finder.toggleReplace()}>
                     ${replaces ? html`<${DownIcon} />` : html`<${OnIcon} />`}</button>`
                 }
                 <input class="field find-text" type="text" value=${query.text}
-                    aria-label=${WORDS.findLabel} placeholder=${WORDS.findLabel}
+                    aria-label=${SAY.findLabel} placeholder=${SAY.findLabel}
                     aria-invalid=${isWrong ? 'true' : null} title=${isWrong ? pattern : null}
                     spellcheck="false" autocomplete="off" onInput=${typed} />
                 ${
                     isReplacing &&
                     html`<input class="field find-by" type="text" value=${finder.by}
-                    aria-label=${WORDS.replaceLabel} placeholder=${WORDS.replaceLabel} spellcheck="false"
+                    aria-label=${SAY.replaceLabel} placeholder=${SAY.replaceLabel} spellcheck="false"
                     autocomplete="off"
                     onInput=${(/** @type {any} */ event) => (finder.by = event.target.value)} />`
                 }
                 <div class="find-acts">
                     <span class="find-how">
-                        ${toggle('isCase', 'Aa', WORDS.caseHint)}${toggle(
+                        ${toggle('isCase', 'Aa', SAY.caseHint)}${toggle(
                             'isWord',
                             html`<${WholeWordIcon} />`,
-                            WORDS.wordHint,
-                        )}${toggle('isRegex', '.*', WORDS.regexHint)}</span>
+                            SAY.wordHint,
+                        )}${toggle('isRegex', '.*', SAY.regexHint)}</span>
                     <span class="find-count" role="status">${count}</span>
                     <button class="tool" disabled=${none} aria-label=${WORDS.findBefore}
                         title=${`${WORDS.findBefore} (Shift-Enter)`} onClick=${() => finder.go(-1)}>
@@ -370,18 +376,18 @@ export class FindPanel extends Component {
                     <button class="tool" disabled=${none} aria-label=${WORDS.findNext}
                         title=${`${WORDS.findNext} (Enter)`} onClick=${() => finder.go(1)}>
                         <${DownIcon} /></button>
-                    <button class="tool" aria-label=${WORDS.close} title=${`${WORDS.close} (Esc)`}
+                    <button class="tool" aria-label=${SAY.close} title=${`${SAY.close} (Esc)`}
                         onClick=${() => finder.close()}><${CloseIcon} /></button>
                 </div>
                 ${
                     isReplacing &&
                     html`<div class="find-acts">
                     <button class="button" data-frame disabled=${inCells === 0}
-                        onClick=${() => finder.replaceOne()}>${WORDS.replaceOne}</button>
+                        onClick=${() => finder.replaceOne()}>${SAY.replaceOne}</button>
                     <button class="button" data-frame disabled=${inCells === 0}
-                        onClick=${() => finder.replaceAll()}>${WORDS.replaceAll}</button>
-                    <span class="find-in-cells" role="status" title=${WORDS.outputsStay}>
-                        ${inCells < found.length && WORDS.inCells(inCells)}</span>
+                        onClick=${() => finder.replaceAll()}>${SAY.replaceAll}</button>
+                    <span class="find-in-cells" role="status" title=${SAY.outputsStay}>
+                        ${inCells < found.length && SAY.inCells(inCells)}</span>
                 </div>`
                 }
             </div>`;

@@ -88,7 +88,9 @@ export class Graph extends Component {
     top = 0;
     /** The scroll position to restore after the next paint. @type {number | undefined} */
     restored = undefined;
+    /** The size of the box. To read it from the box, the browser would lay out the whole page. */
     height = 600;
+    width = Number.POSITIVE_INFINITY;
     rev = -1;
     here = '';
     /** The current state and the run below it, as of the last update. */
@@ -124,7 +126,8 @@ export class Graph extends Component {
     componentDidMount() {
         if (!this.box) return;
         this.resized = new ResizeObserver(() => {
-            this.height = this.box?.clientHeight ?? 600;
+            this.height = this.box?.clientHeight ?? this.height;
+            this.width = this.box?.clientWidth ?? this.width;
             if (!this.isRestored) this.#seeHere();
             this.isRestored = false;
             this.forceUpdate(() => this.#settle());
@@ -250,8 +253,9 @@ export class Graph extends Component {
         this.top = this.restored = Math.max(0, row * ROW + anchor.by);
     }
 
+    /** How far the graph is scrolled. To read it, the browser lays out the whole page. */
     #scroll() {
-        return this.box?.scrollTop ?? 0;
+        return this.scene.rows.length > 0 ? (this.box?.scrollTop ?? 0) : 0;
     }
 
     /** The visible rows. @returns {[number, number]} */
@@ -555,7 +559,7 @@ export class Graph extends Component {
             </div>
             ${
                 this.box &&
-                widthOf(this.scene.lanes) > this.box.clientWidth &&
+                widthOf(this.scene.lanes) > this.width &&
                 html`<div class="minimap-room"><${LazyPart} of="minimap" view=${minimap} page=${page}
                 onFailed=${() => {}} rows=${rows} lanes=${this.scene.lanes}
                 at=${this.scene.rowAt(page.attempt ?? page.here)} box=${this.box} /></div>`

@@ -58,8 +58,10 @@ const variablesPane = (/** @type {import('../shell/lazy-parts.js').Part<'variabl
     part.VariablesPane;
 
 /**
- * @extends {Component<{page: import('./page.js').Page, rev: number}, {showsGraph: boolean,
- *   showsOutline: boolean, showsGuide: boolean, over: 'files' | 'text' | 'page' | null}>}
+ * @extends {Component<{page: import('./page.js').Page, rev: number, opened: string},
+ *   {showsGraph: boolean, showsOutline: boolean, showsGuide: boolean,
+ *   over: 'files' | 'text' | 'page' | null}>} `opened`: the address fragment with which the page was
+ *   opened
  */
 export class App extends Component {
     state = {
@@ -71,9 +73,9 @@ export class App extends Component {
     /** Whether the focus has been set after loading. */
     hasBegun = false;
     /** Whether the address named no state when the page was opened. */
-    beganWithoutState = ['', EXAMPLE].includes(location.hash);
+    beganWithoutState = ['', EXAMPLE].includes(this.props.opened);
     /** Whether the address asks for the example. */
-    wantsExample = location.hash === EXAMPLE;
+    wantsExample = this.props.opened === EXAMPLE;
     controller = new CellController(this.props.page);
     scrolling = new Scrolling(this.props.page, this.controller);
     /** @type {import('./cell-list.js').Cell[]} */

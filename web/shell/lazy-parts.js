@@ -4,6 +4,7 @@
 // have one style sheet, which is loaded with the first of them.
 
 import { Component, h } from '../vendor/preact.js';
+import { whenIdle } from '../ui/idle.js';
 import { WORDS } from './words.js';
 
 /** @typedef {typeof import('./parts.js').PARTS} Parts */
@@ -132,7 +133,6 @@ const ALL_LOADED = 'parts loaded';
 
 /** Loads all parts, one after the other, while the page is idle. Then sets a performance mark. */
 export function preloadParts() {
-    const whenIdle = window.requestIdleCallback ?? ((/** @type {() => void} */ what) => setTimeout(what));
     const names = /** @type {(keyof Parts)[]} */ (Object.keys(loaders));
     const next = () => {
         const name = names.shift();

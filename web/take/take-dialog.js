@@ -7,10 +7,12 @@ import { fullName } from '../graph/node-names.js';
 import { WORDS as ALL } from '../shell/words.js';
 import { newId } from '../text/format.js';
 import { show } from '../ui/dialog.js';
-import { SwapIcon, WarningIcon } from '../ui/icons.js';
+import { WarningIcon, icon } from '../ui/icons.js';
 import { Component, html } from '../vendor/preact.js';
 import { groupsOf, resolveOf, takenCount, undecided, shownValue } from './take-plan.js';
 import { TAKE_WORDS as WORDS } from './take-words.js';
+
+const SwapIcon = icon('M5 2.5 2.5 5 5 7.5M2.5 5h9M11 8.5l2.5 2.5-2.5 2.5M13.5 11h-9');
 
 /** @typedef {import('../notebook/page.js').Page} Page */
 /** @typedef {import('./take-plan.js').Group} Group */

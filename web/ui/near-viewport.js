@@ -8,11 +8,15 @@ const NEAR = '800px';
 
 const observer = new IntersectionObserver(
     (entries) => {
-        for (const { isIntersecting, target } of entries) watching.get(target)?.(isIntersecting);
+        const inSightFirst = entries.toSorted((a, b) => Number(isInSight(b)) - Number(isInSight(a)));
+        for (const { isIntersecting, target } of inSightFirst) watching.get(target)?.(isIntersecting);
     },
     // The cells are in a scroll container, to which `rootMargin` alone does not apply.
     { rootMargin: NEAR, scrollMargin: NEAR },
 );
+
+/** @param {IntersectionObserverEntry} entry */
+const isInSight = ({ boundingClientRect: { top, bottom } }) => bottom > 0 && top < innerHeight;
 
 /**
  * Calls `what` once, when the element comes near the viewport.
