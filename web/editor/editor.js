@@ -1,7 +1,7 @@
 // @ts-check
-// A component with one CodeMirror editor. The component creates the editor when the cell has come
-// near the viewport and the browser is idle, or when it gets the focus. Before that it shows plain
-// text of the same size. Tab moves the focus from cell to cell and skips editors.
+// A component with one CodeMirror editor. The component creates the editor when the cell comes into
+// sight, or is near that and the browser is idle. Before that it shows plain text of the same size.
+// Tab moves the focus from cell to cell and skips editors.
 
 import {
     Annotation,
@@ -91,7 +91,8 @@ export class Editor extends Component {
     marks = null;
 
     componentDidMount() {
-        if (this.element) whenNear(this.element, () => whenIdle(() => this.#create()));
+        if (this.element)
+            whenNear(this.element, (isInSight) => (isInSight ? this.#create() : whenIdle(() => this.make())));
         this.props.held(this);
     }
 

@@ -6,17 +6,11 @@ const LATEST = 500;
 /** The least time left in an idle period for another function, in ms. */
 const LEAST = 5;
 
-/** @typedef {() => (() => void) | void} Work */
-
-/** @type {Work[]} */
+/** @type {(() => void)[]} */
 const waiting = [];
 let isRequested = false;
 
-/**
- * Calls functions in the order in which they are given, each once.
- * @param {Work} what may return a function that changes the page. It is called at the end of the
- *   idle period, so that no other function waits for the layout of the changed page.
- */
+/** Calls functions in the order in which they are given, each once. @param {() => void} what */
 export function whenIdle(what) {
     waiting.push(what);
     request();
@@ -33,12 +27,10 @@ function request() {
 /** @param {IdleDeadline} [deadline] */
 function work(deadline) {
     isRequested = false;
-    const changes = [];
     try {
-        do changes.push(waiting.shift()?.());
+        do waiting.shift()?.();
         while (waiting.length > 0 && deadline && (deadline.didTimeout || deadline.timeRemaining() > LEAST));
     } finally {
-        for (const change of changes) change?.();
         request();
     }
 }

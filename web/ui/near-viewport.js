@@ -1,15 +1,23 @@
 // @ts-check
 // Reports when an element comes near the viewport, and when it goes away.
 
-/** @type {WeakMap<Element, (isNear: boolean) => void>} */
+/**
+ * @typedef {(() => void) | void} Change What a function that is called for an element may return. It
+ *   is called once the functions of all elements that came near at the same time have been called,
+ *   so that none of these waits for the layout of what another has changed.
+ */
+
+/** @type {WeakMap<Element, (isNear: boolean, isInSight: boolean) => Change>} */
 const watching = new WeakMap();
 
 const NEAR = '800px';
 
 const observer = new IntersectionObserver(
     (entries) => {
-        const inSightFirst = entries.toSorted((a, b) => Number(isInSight(b)) - Number(isInSight(a)));
-        for (const { isIntersecting, target } of inSightFirst) watching.get(target)?.(isIntersecting);
+        const changes = entries.map((entry) =>
+            watching.get(entry.target)?.(entry.isIntersecting, isInSight(entry)),
+        );
+        for (const change of changes) change?.();
     },
     // The cells are in a scroll container, to which `rootMargin` alone does not apply.
     { rootMargin: NEAR, scrollMargin: NEAR },
@@ -21,20 +29,20 @@ const isInSight = ({ boundingClientRect: { top, bottom } }) => bottom > 0 && top
 /**
  * Calls `what` once, when the element comes near the viewport.
  * @param {Element} element
- * @param {() => void} what
+ * @param {(isInSight: boolean) => Change} what
  */
 export function whenNear(element, what) {
-    watchNear(element, (isNear) => {
-        if (!isNear) return;
+    watchNear(element, (isNear, isInSight) => {
+        if (!isNear) return undefined;
         unwatch(element);
-        what();
+        return what(isInSight);
     });
 }
 
 /**
  * Calls `what` whenever the element comes near the viewport or goes away.
  * @param {Element} element
- * @param {(isNear: boolean) => void} what
+ * @param {(isNear: boolean, isInSight: boolean) => Change} what
  */
 export function watchNear(element, what) {
     watching.set(element, what);
