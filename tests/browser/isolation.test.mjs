@@ -256,8 +256,8 @@ for (const [name, cellOf] of Object.entries(OUTPUTS))
             // The frame tried to navigate itself.
             await becomes(() => page.faults.some((fault) => /frame-src/.test(fault)), true);
             assert.deepEqual(heard, [], 'no request reached the other server');
-            // The page itself asks for the problems in its cells and for the notebook's memory.
-            const ofPage = /^\/assets\/|\/(lint|memory)$/;
+            // The page itself asks for its cells' problems, its memory and the kept settings.
+            const ofPage = /^\/assets\/|\/(lint|memory|settings)$/;
             assert.deepEqual(
                 line.heard.filter((path) => !ofPage.test(path)),
                 ['/frame/v1'],

@@ -92,7 +92,7 @@ export class Editor extends Component {
 
     componentDidMount() {
         if (this.element)
-            whenNear(this.element, (isInSight) => (isInSight ? this.#create() : whenIdle(() => this.make())));
+            whenNear(this.element, (isInSight) => (isInSight ? this.make() : whenIdle(() => this.make())));
         this.props.held(this);
     }
 
@@ -147,23 +147,17 @@ export class Editor extends Component {
 
     /** Creates the CodeMirror editor if it does not exist yet. */
     make() {
-        this.#create()?.();
-    }
-
-    /** Creates the editor. @returns puts it into the page; undefined if the editor exists */
-    #create() {
-        const { element } = this;
-        if (this.view || !element) return undefined;
-        const view = new EditorView({ state: this.#firstState() });
-        this.view = view;
-        return () => {
-            element.replaceChildren(view.dom);
-            this.forgetSettings = onSettings(() => this.#onSettings());
-            this.#loadVim();
-            this.#loadMarkdown();
-            this.showCarets(this.carets);
-            this.marks?.(view);
-        };
+        if (this.view || !this.element) return;
+        this.element.textContent = '';
+        this.view = new EditorView({
+            parent: this.element,
+            state: this.#firstState(),
+        });
+        this.forgetSettings = onSettings(() => this.#onSettings());
+        this.#loadVim();
+        this.#loadMarkdown();
+        this.showCarets(this.carets);
+        this.marks?.(this.view);
     }
 
     #firstState() {

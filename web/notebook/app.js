@@ -60,8 +60,8 @@ const variablesPane = (/** @type {import('../shell/lazy-parts.js').Part<'variabl
 /**
  * @extends {Component<{page: import('./page.js').Page, rev: number, opened: string},
  *   {showsGraph: boolean, showsOutline: boolean, showsGuide: boolean,
- *   over: 'files' | 'text' | 'page' | null}>} `opened`: the address fragment with which the page was
- *   opened
+ *   over: 'files' | 'text' | 'page' | null}>} `opened`: the fragment of the address with which the
+ *   page was opened
  */
 export class App extends Component {
     state = {

@@ -1,23 +1,14 @@
 // @ts-check
 // Reports when an element comes near the viewport, and when it goes away.
 
-/**
- * @typedef {(() => void) | void} Change What a function that is called for an element may return. It
- *   is called once the functions of all elements that came near at the same time have been called,
- *   so that none of these waits for the layout of what another has changed.
- */
-
-/** @type {WeakMap<Element, (isNear: boolean, isInSight: boolean) => Change>} */
+/** @type {WeakMap<Element, (isNear: boolean, isInSight: boolean) => void>} */
 const watching = new WeakMap();
 
 const NEAR = '800px';
 
 const observer = new IntersectionObserver(
     (entries) => {
-        const changes = entries.map((entry) =>
-            watching.get(entry.target)?.(entry.isIntersecting, isInSight(entry)),
-        );
-        for (const change of changes) change?.();
+        for (const entry of entries) watching.get(entry.target)?.(entry.isIntersecting, isInSight(entry));
     },
     // The cells are in a scroll container, to which `rootMargin` alone does not apply.
     { rootMargin: NEAR, scrollMargin: NEAR },
@@ -29,20 +20,20 @@ const isInSight = ({ boundingClientRect: { top, bottom } }) => bottom > 0 && top
 /**
  * Calls `what` once, when the element comes near the viewport.
  * @param {Element} element
- * @param {(isInSight: boolean) => Change} what
+ * @param {(isInSight: boolean) => void} what
  */
 export function whenNear(element, what) {
     watchNear(element, (isNear, isInSight) => {
-        if (!isNear) return undefined;
+        if (!isNear) return;
         unwatch(element);
-        return what(isInSight);
+        what(isInSight);
     });
 }
 
 /**
  * Calls `what` whenever the element comes near the viewport or goes away.
  * @param {Element} element
- * @param {(isNear: boolean, isInSight: boolean) => Change} what
+ * @param {(isNear: boolean, isInSight: boolean) => void} what
  */
 export function watchNear(element, what) {
     watching.set(element, what);
