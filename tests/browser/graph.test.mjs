@@ -247,6 +247,29 @@ testWithoutPage(
     },
 );
 
+test('after a reload the graph shows the same rows in the same places', async () => {
+    await page.setViewportSize({ width: 1280, height: 520 });
+    for (let i = 1; i <= 30; i += 1) await run(`x = ${i}`);
+    await ran(30);
+    const seen = () =>
+        page.$eval('#graph', (graph) => {
+            const [box, rows] = [graph.getBoundingClientRect(), [...graph.querySelectorAll('.row')]];
+            return rows
+                .map((one) => ({ one, edge: one.getBoundingClientRect() }))
+                .filter(({ edge }) => edge.bottom > box.top && edge.top < box.bottom)
+                .map(({ one, edge }) => `${one.textContent} at ${Math.round(edge.top)}`);
+        });
+    await page.locator('#graph').hover();
+    // To rows that only stay unfolded because they are in sight, and far from the current state.
+    await page.mouse.wheel(0, -10_000);
+    await becomes(() => page.$eval('#graph', (graph) => graph.scrollTop), 0);
+    await page.mouse.wheel(0, 46);
+    await becomes(() => page.$eval('#graph', (graph) => graph.scrollTop), 46);
+    const before = await seen();
+    await page.reload();
+    await becomes(seen, before);
+});
+
 testWithoutPage('going to another branch moves no node; its line becomes broad', async (t) => {
     const one = await at(afternoon(), 'note2', t);
     const places = () =>

@@ -163,6 +163,20 @@ test('on a phone the tools of a cell cover neither each other nor the cell above
     assert.deepEqual(found, { cut: [], isApart: true, isBelow: true });
 });
 
+test('on a phone a tapped line stays under the finger when the tools of its cell appear', async (t) => {
+    const page = await open(t, { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
+    // The tools of the cell that had the focus go, above the tapped cell or below.
+    for (const nth of [1, 0, 2]) {
+        const cell = page.locator('.cell[data-kind="ran"]').nth(nth);
+        await cell.scrollIntoViewIfNeeded();
+        const { x, y } = await cell.locator('.cm-line').first().boundingBox();
+        await page.touchscreen.tap(x + 200, y + 9);
+        await cell.locator('.tools .tool').first().waitFor();
+        const after = await cell.locator('.cm-line').first().boundingBox();
+        assert.ok(Math.abs(after.y - y) <= 1, `cell ${nth}: from ${y} to ${after.y}`);
+    }
+});
+
 test('on a phone the fields and buttons of the find bar do not overlap', async (t) => {
     const page = await open(t, { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
     await page.locator('.cell').first().focus();

@@ -380,6 +380,18 @@ test('going to a folded state opens the fold, and it stays open', () => {
     assert.ok(ids(scene).includes('s9'));
 });
 
+test('after a reload, what was in sight before it is not folded', () => {
+    const growing = new Growing();
+    const tip = growing.line('initial', 30);
+    const scene = new Scene({ seen: ['s9', 's10', 's11', 'gone'] });
+    scene.update(growing.model, look(tip));
+    assert.deepEqual(ids(scene).slice(0, 6), ['initial', '8 cells', 's9', 's10', 's11', '15 cells']);
+    // Later rows fold as ever.
+    growing.run(tip);
+    scene.update(growing.model, look(tip, { seen: [0, 1] }));
+    assert.ok(!ids(scene).includes('s9'));
+});
+
 test('a small graph has no folds', () => {
     const growing = new Growing();
     const tip = growing.line('initial', 20);

@@ -41,6 +41,8 @@ test('a row shows the last line that a cell has printed, as a terminal shows it,
     assert.equal(lastValue(of(stream('stdout', 'R2 0.71\n'), stream('stderr', 'warning\n'))), 'R2 0.71');
     assert.equal(lastValue(of(value({ 'text/plain': '0.7197', 'text/html': '<b>' }))), '0.7197');
     assert.equal(lastValue(of(value({ 'text/plain': ['a\n', '[3 rows]'] }))), '[3 rows]');
+    assert.equal(lastValue(of(value({ 'text/plain': '<Math object>', 'text/latex': '$1$' }))), '');
+    assert.equal(lastValue(of(value({ 'text/plain': '<Mine at 0x7f>' }))), '<Mine at 0x7f>');
     assert.equal(lastValue(of(stream('stdout', 'x'.repeat(5000)))).length, 120);
     const run = of(stream('stdout', 'first'));
     assert.equal(lastValue(run), 'first');

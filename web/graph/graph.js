@@ -67,6 +67,11 @@ const nodeMenu = (/** @type {typeof import('./node-menu.js')} */ part) => part.N
 
 /** @extends {Component<GraphProps, GraphState>} */
 export class Graph extends Component {
+    /**
+     * What was in view before a reload, until it is again.
+     * @type {{id: string, by: number, left: number, seen?: string[]} | null}
+     */
+    kept = isReload() ? this.props.page.host.recall('graphScroll') : null;
     /** @type {GraphState} */
     state = { cursor: null, card: null, menu: null, query: '', hit: null };
     scene = new Scene({
@@ -74,6 +79,7 @@ export class Graph extends Component {
         opened: this.props.page.host.recall('graphOpened') ?? [],
         closed: this.props.page.host.recall('graphClosed') ?? [],
         sweeps: this.props.page.host.recall('graphSweeps') ?? [],
+        seen: this.kept?.seen,
         given: this.props.page.branches.given,
     });
     hover = new HoverTracker({
@@ -102,11 +108,6 @@ export class Graph extends Component {
     /** When the nodes of new runs appeared, by the id of the run. @type {Map<string, number>} */
     addedAt = new Map();
     announced = '';
-    /**
-     * What was in view before a reload, until it is again.
-     * @type {{id: string, by: number, left: number} | null}
-     */
-    kept = isReload() ? this.props.page.host.recall('graphScroll') : null;
     /** Whether the graph is scrolled as before a reload, until its size changes. */
     isRestored = false;
     /** The row to scroll to after the next paint; null: do not scroll. @type {number | null} */
@@ -151,7 +152,8 @@ export class Graph extends Component {
     #keep = () => {
         const row = this.scene.rows[Math.floor(this.#scroll() / ROW)];
         if (!row || !this.box) return;
-        const kept = { id: row.node.id, by: this.#scroll() % ROW, left: this.box.scrollLeft };
+        const seen = this.scene.nodesIn(this.#seen());
+        const kept = { id: row.node.id, by: this.#scroll() % ROW, left: this.box.scrollLeft, seen };
         this.props.page.host.remember('graphScroll', kept);
     };
 

@@ -7,7 +7,7 @@ import { codeName } from './code-name.js';
 /** The names of siblings omit shared leading characters if there are more than this number. */
 const ALIKE = 12;
 /** At most so many shared leading characters are part of the name itself, and not of its lead. */
-const SHORT = 2;
+const SHORT = 4;
 const LONGEST = 120;
 /**
  * The number of siblings that are compared with each other. Later siblings are compared only with

@@ -49,11 +49,20 @@ const OPENED = 2000;
 export class Scene {
     /**
      * @param {{isWhole?: boolean, opened?: string[], closed?: string[],
-     *   sweeps?: [string, boolean][],
-     *   given?: import('./layout.js').GivenColours}} [kept] the stored settings of this tab
+     *   sweeps?: [string, boolean][], seen?: string[],
+     *   given?: import('./layout.js').GivenColours}} [kept] the stored settings of this tab;
+     *   `seen`: the nodes that were visible before a reload
      */
-    constructor({ isWhole = false, opened = [], closed = [], sweeps = [], given = new Map() } = {}) {
+    constructor({
+        isWhole = false,
+        opened = [],
+        closed = [],
+        sweeps = [],
+        seen = [],
+        given = new Map(),
+    } = {}) {
         this.given = given;
+        this.seenBefore = seen;
         this.nodes = new Nodes({ isFolded: (sweep) => this.#isFolded(sweep) });
         /** The sweeps that the user has folded or unfolded, by id. @type {Map<string, boolean>} */
         this.sweeps = new Map(sweeps);
@@ -106,7 +115,7 @@ export class Scene {
      */
     update(model, { here, attempt = null, going = this.going, standing, seen }) {
         this.standing = new Set(standing);
-        // At first, no row must stay unfolded, and what the user hid before a reload stays hidden.
+        // At first, what the user saw before a reload stays unfolded, and what was hidden hidden.
         const isFirst = this.rows.length < 2;
         const before = this.nodes.index;
         this.looked = attempt === null ? [here] : [here, attempt];
@@ -129,8 +138,16 @@ export class Scene {
         this.here = here;
         this.going = going;
         const isMoved = from === 0 || from < list.length || changed.length > 0 || isElsewhere || isOther;
-        if (isMoved) this.#build(isFirst ? null : seen);
+        if (isMoved) this.#build(isFirst ? this.seenBefore : this.nodesIn(seen));
         return { isMoved, followed, added, ended: changed };
+    }
+
+    /**
+     * The ids of the nodes in rows that fold nothing.
+     * @param {[number, number]} rows the first and the last row
+     */
+    nodesIn([first, last]) {
+        return this.rows.slice(first, last + 1).flatMap(({ node, fold }) => (fold ? [] : node.id));
     }
 
     /** @param {Node | undefined} node */
@@ -169,7 +186,7 @@ export class Scene {
         else this.opened.clear();
         this.sweeps.clear();
         this.#refold();
-        this.#build(null);
+        this.#build([]);
     }
 
     /**
@@ -179,7 +196,7 @@ export class Scene {
     open(fold) {
         for (const { id } of fold) this.opened.add(id);
         for (const id of this.opened) if (this.opened.size > OPENED) this.opened.delete(id);
-        this.#build([0, this.rows.length]);
+        this.#build(this.nodesIn([0, this.rows.length]));
     }
 
     /** @param {import('../sweep/sweeps.js').Sweep} sweep */
@@ -198,7 +215,7 @@ export class Scene {
             this.#refold();
         } else if (isClosed && node.children.length) this.closed.add(node.id);
         else this.closed.delete(node.id);
-        this.#build([0, this.rows.length]);
+        this.#build(this.nodesIn([0, this.rows.length]));
     }
 
     /** Creates all nodes again, because other sweeps are folded now. */
@@ -216,20 +233,20 @@ export class Scene {
     search(places) {
         if (!this.found && places.length === 0) return false;
         this.found = places.length > 0 ? new Set(places) : null;
-        this.#build(null);
+        this.#build([]);
         return true;
     }
 
     /**
      * Creates all rows.
-     * @param {[number, number] | null} seen the first and the last row that must stay unfolded
+     * @param {string[]} kept the nodes that must not be folded
      */
-    #build(seen) {
+    #build(kept) {
         const { list } = this.nodes;
         const { order, lanes, colours } = treeOf(list, this.given);
         const gone = new Set(list.filter((node) => this.isGone(node)).map(({ at }) => at));
         const sizes = sizesOf(list, gone);
-        const folds = this.found || this.isWhole ? [] : this.#folds(seen, gone);
+        const folds = this.found || this.isWhole ? [] : this.#folds(new Set(kept), gone);
         /** @type {Map<number, number[]>} */
         const starts = new Map(folds.map((fold) => [fold[0] ?? -1, fold]));
         const inside = new Set(folds.flatMap((fold) => fold.slice(1)));
@@ -292,14 +309,11 @@ export class Scene {
     }
 
     /**
-     * @param {[number, number] | null} seen the first and the last row that must stay unfolded
+     * @param {Set<string>} kept the nodes that must not be folded
      * @param {Set<number>} gone the indexes of nodes without a row
      * @returns {number[][]} for each fold, the indexes of the folded nodes
      */
-    #folds(seen, gone) {
-        const kept = new Set();
-        if (seen)
-            for (const { node, fold } of this.rows.slice(seen[0], seen[1] + 1)) if (!fold) kept.add(node.id);
+    #folds(kept, gone) {
         const near = nearTo(this.nodes.list, this.nodes.get(this.here));
         return foldsOf(
             this.nodes.list,

@@ -1,6 +1,6 @@
 // @ts-check
-// Keeps the element below the pointer, and the editor that the user types in, in place while
-// outputs above them change their height.
+// Keeps the element below the pointer or last touched, and the editor that the user types in, in
+// place while outputs above them change their height or, on a phone, cells get their tools.
 //
 // An output may get its height long after its cell ran, because a frame loads a document first. A
 // click aimed at a cell below must not land in that frame. So the notebook scrolls by the distance
@@ -56,6 +56,8 @@ const endOf = (main) => main.scrollHeight - main.clientHeight - 1;
 export function keepPointerSteady(main, notebook, editor) {
     const pointed = keeper(main, notebook);
     const typed = keeper(main, notebook);
+    const point = (/** @type {EventTarget | null} */ target) =>
+        pointed.note(target instanceof Element ? target.closest(TARGETS) : null);
     const forget = () => pointed.note(null);
     const noteTyped = () => {
         const target = editor();
@@ -67,15 +69,15 @@ export function keepPointerSteady(main, notebook, editor) {
 
     const listening = new AbortController();
     const { signal } = listening;
-    const moved = (/** @type {PointerEvent} */ { target, pointerType }) => {
-        const isOn = pointerType !== 'touch' && target instanceof Element;
-        pointed.note(isOn ? target.closest(TARGETS) : null);
-    };
+    // The finger that taps a cell has left before the cell gets the focus and shows its tools.
+    const isFinger = (/** @type {PointerEvent} */ event) => event.pointerType === 'touch';
+    const moved = (/** @type {PointerEvent} */ event) => isFinger(event) || point(event.target);
+    main.addEventListener('pointerdown', ({ target }) => point(target), { signal });
     main.addEventListener('pointermove', moved, { signal });
     // A frame receives all pointer moves; this page sees only that the pointer enters it. Layout
     // changes fire this event, too, so it must not start the tracking.
     main.addEventListener('pointerover', (event) => pointed.target() && moved(event), { signal });
-    main.addEventListener('pointerleave', forget, { signal });
+    main.addEventListener('pointerleave', (event) => isFinger(event) || forget(), { signal });
     // A layout change may scroll, and the browser tells that before it observes sizes.
     const hold = () => {
         pointed.correct();
@@ -87,7 +89,11 @@ export function keepPointerSteady(main, notebook, editor) {
     for (const scrolls of ['wheel', 'touchmove'])
         main.addEventListener(scrolls, () => typed.note(null), { signal, passive: true });
     // The page may give the focus back to the same editor, in another place.
-    main.addEventListener('focusin', () => typed.target() === editor() || noteTyped(), { signal });
+    const focused = () => {
+        pointed.correct();
+        if (typed.target() !== editor()) noteTyped();
+    };
+    main.addEventListener('focusin', focused, { signal });
     main.addEventListener('input', () => typed.target() ?? noteTyped(), { signal });
     addEventListener('keydown', forget, { signal, capture: true });
 

@@ -60,7 +60,10 @@ function lastLine(item) {
     if (!item || item.output_type === 'error' || (item.output_type === 'stream' && item.name === 'stderr'))
         return '';
     const lines = plainLines(endOf(item)).map((line) => line.trim());
-    return lines.findLast(Boolean)?.slice(0, 120) ?? '';
+    const line = lines.findLast(Boolean)?.slice(0, 120) ?? '';
+    // The text of a formula or a frame names only its class.
+    const isRich = item.output_type !== 'stream' && Object.keys(item.data).length > 1;
+    return isRich && line.startsWith('<') ? '' : line;
 }
 
 /** @param {Exclude<Item, {output_type: 'error'}>} item */
