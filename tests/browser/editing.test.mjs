@@ -82,6 +82,22 @@ test('Esc and Enter switch the mode visibly; letters are commands in command mod
     await focused([0, 'cell']);
 });
 
+test('a cell that gets the focus back has its cursor at once where it was', async () => {
+    await drafts('one', 'two');
+    await page.locator('.cell').nth(1).focus();
+    await keys('Enter', 'End', 'Escape');
+    // All in one task: CodeMirror does not hear of the other cursor before.
+    const cursor = await page.evaluate(() => {
+        const [, cell, next] = document.querySelectorAll('.cell');
+        next.querySelector('.cm-content').focus();
+        cell.focus();
+        cell.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }));
+        const { anchorNode, anchorOffset } = getSelection();
+        return [cell.contains(anchorNode), anchorOffset];
+    });
+    assert.deepEqual(cursor, [true, 3]);
+});
+
 test('Ctrl-Enter runs and enters command mode, Shift-Enter runs and goes to the next cell, Alt-Enter runs and inserts one', async () => {
     await drafts('x = 1', 'y = 2');
     await page.locator('.cell').nth(0).focus();

@@ -257,7 +257,7 @@ test('after a reload the graph shows the same rows in the same places', async ()
             return rows
                 .map((one) => ({ one, edge: one.getBoundingClientRect() }))
                 .filter(({ edge }) => edge.bottom > box.top && edge.top < box.bottom)
-                .map(({ one, edge }) => `${one.textContent} at ${Math.round(edge.top)}`);
+                .map(({ one, edge }) => `${one.dataset.node} at ${Math.round(edge.top)}`);
         });
     await page.locator('#graph').hover();
     // To rows that only stay unfolded because they are in sight, and far from the current state.

@@ -582,6 +582,36 @@ test('keys reach the editor while the page loads what it needs to tell about a f
     await becomes(sources, ['1 / 0', 'seen']);
 });
 
+test('keys typed while the palette loads and opens are in its input, in their order', {
+    skip: !process.env.RATOON_BIN && 'needs RATOON_BIN',
+}, async () => {
+    /** @type {(value?: any) => void} */
+    let done = () => {};
+    const held = new Promise((release) => (done = release));
+    await page.route('**/notebook-later.js', async (route) => (await held, route.continue()));
+    await page.reload();
+    await page.waitForSelector('.notebook[aria-busy="false"]');
+    await page.evaluate(() => {
+        const press = (key, more = {}) =>
+            document.activeElement.dispatchEvent(
+                new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true, ...more }),
+            );
+        // Keys are held for a second. On a busy machine, loading can take longer.
+        const { setTimeout } = window;
+        Object.assign(window, { setTimeout: () => 0 });
+        press('P', { code: 'KeyP', ctrlKey: true, shiftKey: true });
+        Object.assign(window, { setTimeout });
+        press('a');
+        // As soon as the palette is open, before the next frame.
+        new MutationObserver(() => document.querySelector('dialog[open]') && press('b')).observe(
+            document.body,
+            { childList: true },
+        );
+    });
+    done();
+    await becomes(() => page.getByRole('combobox').inputValue(), 'ab');
+});
+
 /** A tall HTML output. Escape clears the field “own” and, if that is empty, leaves the frame. */
 const HTML_OUTPUT = `from IPython.display import HTML
 HTML("""<p>plain words</p><input aria-label="field">

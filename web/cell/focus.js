@@ -187,19 +187,10 @@ export class Focus {
             else if (next) this.views.get(next.key)?.focus();
         } else this.#recover(cells);
         const order = cells.map(({ key }) => key).join();
-        if (order !== this.order) this.#keepCursor();
+        if (order !== this.order) this.view?.editor?.keepCursor();
         this.order = order;
         this.remember(document.activeElement, cells);
         this.#onMoved(cells);
-    }
-
-    /** Where cells have moved, the browser has put the cursor of an editor at its start. */
-    #keepCursor() {
-        const editor = this.view?.editor?.view;
-        if (!editor?.hasFocus) return;
-        const { anchor, head } = editor.state.selection.main;
-        const [from, to] = [editor.domAtPos(anchor), editor.domAtPos(head)];
-        getSelection()?.setBaseAndExtent(from.node, from.offset, to.node, to.offset);
     }
 
     /** Focuses the cell that moved, once it stands elsewhere. @param {CellData[]} cells */

@@ -197,6 +197,19 @@ export class Editor extends Component {
         view.focus();
         if (where !== 'keep')
             view.dispatch({ selection: { anchor: where === 'start' ? 0 : view.state.doc.length } });
+        this.keepCursor();
+    }
+
+    /**
+     * Puts the browser's cursor where the editor's is. The browser puts it at the start of an
+     * editor that gets the focus or moves; CodeMirror hears of that later, after keys typed before.
+     */
+    keepCursor() {
+        const { view } = this;
+        if (!view?.hasFocus) return;
+        const { anchor, head } = view.state.selection.main;
+        const [from, to] = [view.domAtPos(anchor), view.domAtPos(head)];
+        getSelection()?.setBaseAndExtent(from.node, from.offset, to.node, to.offset);
     }
 
     /** Selects text, as far as it exists. @param {{anchor: number, head: number}} selection */

@@ -95,23 +95,21 @@ const notifyMissing = (page) => page.notify(WORDS.partMissing, true);
 export async function withPart(name, page, act, takesKeys = true) {
     if (loaded.has(name)) return act(loaded.get(name));
     const release = takesKeys ? heldKeys() : () => '';
-    /** @type {Part<N>} */
-    let part;
-    let typed = '';
-    try {
-        part = await loadPart(name);
-    } catch {
+    const part = await loadPart(name).catch(() => null);
+    if (!part) {
+        release();
         return notifyMissing(page);
-    } finally {
-        typed = release();
     }
-    const done = act(part);
-    if (typed)
-        requestAnimationFrame(
-            () =>
-                document.activeElement?.matches('input') && document.execCommand('insertText', false, typed),
-        );
-    return done;
+    try {
+        return act(part);
+    } finally {
+        // The input is there in the next frame. Keys typed until then come after those before.
+        requestAnimationFrame(() => {
+            const typed = release();
+            if (typed && document.activeElement?.matches('input'))
+                document.execCommand('insertText', false, typed);
+        });
+    }
 }
 
 /** Holds all key presses back. The returned function ends that and returns the typed text. */
