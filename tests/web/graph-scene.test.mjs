@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { Scene } from '../../web/graph/scene.js';
 import { takenEdges } from '../../web/graph/edges.js';
 import { nodesOf, Nodes } from '../../web/graph/nodes.js';
+import { revsOf } from '../../web/graph/row-annotations.js';
 import { baseOf, dice, grown, Growing } from './graph-growing.mjs';
 import { run, state } from './records.mjs';
 
@@ -390,6 +391,41 @@ test('after a reload, what was in sight before it is not folded', () => {
     growing.run(tip);
     scene.update(growing.model, look(tip, { seen: [0, 1] }));
     assert.ok(!ids(scene).includes('s9'));
+});
+
+test('an event changes only the row that shows what it changes', () => {
+    const growing = new Growing();
+    const { model } = growing;
+    growing.line('initial', 3);
+    const stamps = () =>
+        new Map(
+            nodesOf(model).map((node) => [node.run?.exec_id ?? node.id, JSON.stringify(revsOf(node, model))]),
+        );
+    const changedBy = (happens) => {
+        const before = stamps();
+        happens();
+        return [...stamps()].flatMap(([id, stamp]) => (before.get(id) === stamp ? [] : id));
+    };
+    const by = (event) => changedBy(() => model.fold(event));
+    assert.deepEqual(by({ event: 'state_changed', state: { ...model.states.get('s2'), label: 'a' } }), [
+        'r2',
+    ]);
+    const saving = { now: 'writing', percent: 40 };
+    assert.deepEqual(by({ event: 'saving_changed', state: 's2', saving }), ['r2']);
+    const sizes = { memory_bytes: 9e8, shared_bytes: 0 };
+    assert.deepEqual(by({ event: 'memory_measured', state: 's2', ...sizes }), ['r2']);
+    assert.deepEqual(by({ event: 'replaying', state: 's2', done: 1, total: 3 }), ['r2']);
+    const output = { output_type: 'stream', name: 'stdout', text: 'printed' };
+    assert.deepEqual(by({ event: 'output_added', exec_id: 'r1', output }), ['r1']);
+    const put = [{ draft: { id: 'd', on: 's2', kind: 'code', source: 'x' }, after: null }];
+    assert.deepEqual(by({ event: 'drafts_changed', on: 's2', removed: [], put }), ['r2']);
+    const trouble = { what: 'write', why: 'no space', how: 'free some' };
+    assert.deepEqual(by({ event: 'trouble_changed', trouble }), ['r1', 'r2', 'r3'], 'all unsaved');
+    assert.deepEqual(
+        changedBy(() => growing.run('s3')),
+        ['r3', 'r4'],
+        'it can hide what is below',
+    );
 });
 
 test('a small graph has no folds', () => {

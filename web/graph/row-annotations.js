@@ -1,5 +1,6 @@
 // @ts-check
-// Data of other features that the rows of the graph show: other people, and the compared states.
+// What the rows of the graph show beside the graph's shape: other people, the compared states, and
+// when a node has changed. Pure.
 
 /** @typedef {import('../notebook/page.js').Page} Page */
 /** @typedef {import('../presence/presence.js').Other} Other */
@@ -21,3 +22,25 @@ export function othersByState(page) {
  * @returns {string[]}
  */
 export const comparedIn = (page) => page.comparison.states;
+
+/**
+ * What changes whenever something changes that the row of a node shows.
+ * @param {import('./nodes.js').Node} node
+ * @param {import('../shell/model.js').Model} model
+ */
+export function revsOf({ id, name, lead, state, run, sweep, member, children }, model) {
+    return [
+        name,
+        lead,
+        run?.rev,
+        (sweep ?? member?.sweep)?.rev,
+        children.length > 0,
+        model.replays.get(id),
+        state && [
+            model.stateRevs.get(state),
+            model.waitingAt(state.id),
+            model.newWarnings(state).length,
+            model.trouble !== null && model.unsaved.has(id),
+        ],
+    ];
+}

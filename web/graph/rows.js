@@ -4,7 +4,7 @@
 import { html } from '../vendor/preact.js';
 import { edgesOf, takenEdges } from './edges.js';
 import { Mark } from './node-mark.js';
-import { comparedIn, othersByState } from './row-annotations.js';
+import { comparedIn, othersByState, revsOf } from './row-annotations.js';
 import { letterOf } from '../compare/compare-command-words.js';
 import { GraphRow } from './graph-row.js';
 import { ROW, laneX, textLeft, widthOf } from './geometry.js';
@@ -36,6 +36,8 @@ export function renderRows({ scene, page, hits, first, last, cursorAt, isNew }) 
     const inside = (/** @type {Row} */ { place }) =>
         [...standing].flatMap(([state, people]) => (scene.rowAt(state) === place.row ? people : []));
     const isHere = (/** @type {Row} */ row) => row.place.row === scene.rowAt(at) && !row.fold;
+    /** @type {Map<Row, string>} */
+    const stamps = new Map();
     return html`
         <div class="rows" role="presentation" data-found=${found ? '' : null}
             style=${{ height: `${rows.length * ROW}px`, minWidth: `${widthOf(scene.lanes)}px` }}>
@@ -54,18 +56,10 @@ export function renderRows({ scene, page, hits, first, last, cursorAt, isNew }) 
                     changes: hit?.changes ?? null,
                     people: row.node.sweep ? inside(row) : (standing.get(id) ?? []),
                 };
-                const { name, lead } = row.node;
-                const stamp = JSON.stringify([
-                    model.marksRev,
-                    row.place.row,
-                    row.place.depth,
-                    row.place.nth,
-                    row.fold?.length,
-                    row.closed,
-                    name,
-                    lead,
-                    looks,
-                ]);
+                const { row: at, depth, nth, colour } = row.place;
+                const place = [at, depth, nth, colour, row.fold?.length, row.closed];
+                const stamp = JSON.stringify([place, looks, revsOf(row.node, model)]);
+                stamps.set(row, stamp);
                 return html`<${GraphRow} key=${keyOf(row)} row=${row} model=${model} stamp=${stamp}
                     ...${looks} />`;
             })}
@@ -76,7 +70,7 @@ export function renderRows({ scene, page, hits, first, last, cursorAt, isNew }) 
                     ${takenEdges(rows, scene.takings, first, last)}
                     ${edgesOf(rows, first, last, line)}
                     ${shown.map(
-                        (row) => html`<${Mark} key=${keyOf(row)} row=${row}
+                        (row) => html`<${Mark} key=${keyOf(row)} row=${row} stamp=${stamps.get(row)}
                         progress=${model.replays.get(row.node.id)} isHere=${isHere(row)}
                         isOnLine=${isOnLine(row)} isNew=${isNew(row.node)} />`,
                     )}

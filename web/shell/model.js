@@ -40,6 +40,8 @@ export class Model {
         this.shrunkRev = 0;
         /** @type {Map<string, State>} in creation order */
         this.states = new Map();
+        /** `rev` of the last change of a state. @type {WeakMap<State, number>} */
+        this.stateRevs = new WeakMap();
         /** @type {Map<string, Run>} in the order of their requests */
         this.runs = new Map();
         /** @type {Map<string, Draft[]>} by the state to which they are attached */
@@ -359,8 +361,15 @@ export class Model {
 
     /** @param {State} state */
     #addState(state) {
-        this.states.set(state.id, { ...state });
+        this.#putState(state);
         if (state.parent) listAt(this.children, state.parent).push(state.id);
+    }
+
+    /** @param {State} state */
+    #putState(state) {
+        const own = { ...state };
+        this.states.set(state.id, own);
+        this.stateRevs.set(own, this.rev);
     }
 
     /** @param {string} id @param {Partial<State>} values */
@@ -369,6 +378,7 @@ export class Model {
         if (!state) return;
         const was = state.living;
         Object.assign(state, values);
+        this.stateRevs.set(state, this.rev);
         // The graph hides deleted states.
         if ((was === 'deleted') !== (state.living === 'deleted')) this.graphRev = this.shrunkRev = this.rev;
     }
@@ -460,7 +470,7 @@ export class Model {
         this.shrunkRev = this.rev;
         for (const state of states) {
             const isHere = this.states.has(state.id);
-            this.states.set(state.id, { ...state });
+            this.#putState(state);
             if (isHere || !state.parent) continue;
             const siblings = listAt(this.children, state.parent);
             const at = siblings.findIndex((id) => (this.states.get(id)?.created_at ?? 0) > state.created_at);

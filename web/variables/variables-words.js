@@ -25,8 +25,6 @@ export const VARIABLES_WORDS = Object.freeze({
     noneFound: 'No matching variables.',
     none: 'No variables yet.',
     looking: 'Loading…',
-    refused: (/** @type {{why: string, how: string}} */ { why, how }) =>
-        `These variables cannot be shown now: ${why}. ${how.slice(0, 1).toUpperCase()}${how.slice(1)}.`,
     again: 'Retry',
     needsReplay: 'The variables of this state are not in memory. Replay its cells to see them.',
     gone: 'This state was deleted. Its variables are gone.',

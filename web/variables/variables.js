@@ -4,7 +4,7 @@
 import { missingOf } from '../checkpoints/residency.js';
 import { canRun } from '../shell/protocol.js';
 import { numberOf } from '../text/number.js';
-import { VARIABLES_WORDS as SAY } from './variables-words.js';
+import { VARIABLES_ANSWER_WORDS as SAY } from './answer-words.js';
 
 /** @typedef {import('../shell/protocol.js').Variable} Variable */
 /** @typedef {import('../shell/protocol.js').State} State */
