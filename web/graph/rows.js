@@ -56,9 +56,8 @@ export function renderRows({ scene, page, hits, first, last, cursorAt, isNew }) 
                     changes: hit?.changes ?? null,
                     people: row.node.sweep ? inside(row) : (standing.get(id) ?? []),
                 };
-                const { row: at, depth, nth, colour } = row.place;
-                const place = [at, depth, nth, colour, row.fold?.length, row.closed];
-                const stamp = JSON.stringify([place, looks, revsOf(row.node, model)]);
+                const shape = [row.place, row.fold?.length, row.closed];
+                const stamp = JSON.stringify([shape, looks, revsOf(row.node, model)]);
                 stamps.set(row, stamp);
                 return html`<${GraphRow} key=${keyOf(row)} row=${row} model=${model} stamp=${stamp}
                     ...${looks} />`;

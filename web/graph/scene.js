@@ -62,6 +62,7 @@ export class Scene {
         given = new Map(),
     } = {}) {
         this.given = given;
+        /** The ids of the nodes that were visible before a reload. */
         this.seenBefore = seen;
         this.nodes = new Nodes({ isFolded: (sweep) => this.#isFolded(sweep) });
         /** The sweeps that the user has folded or unfolded, by id. @type {Map<string, boolean>} */
@@ -115,7 +116,7 @@ export class Scene {
      */
     update(model, { here, attempt = null, going = this.going, standing, seen }) {
         this.standing = new Set(standing);
-        // At first, what the user saw before a reload stays unfolded, and what was hidden hidden.
+        // At first, what was in sight before a reload stays unfolded, and nothing else.
         const isFirst = this.rows.length < 2;
         const before = this.nodes.index;
         this.looked = attempt === null ? [here] : [here, attempt];

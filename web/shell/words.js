@@ -277,6 +277,8 @@ export const WORDS = Object.freeze({
     sentence,
     refused: (/** @type {{what: string, why: string, how: string}} */ r) =>
         `${sentence(`cannot ${r.what}: ${r.why}`)} ${sentence(r.how)}`,
+    variablesRefused: (/** @type {{why: string, how: string}} */ r) =>
+        `${sentence(`these variables cannot be shown now: ${r.why}`)} ${sentence(r.how)}`,
     // Files dragged over the page
     dropUpload: 'Drop to upload',
     dropUploadHint: 'The files go to the folder that the files pane shows.',

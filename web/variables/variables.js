@@ -3,8 +3,8 @@
 
 import { missingOf } from '../checkpoints/residency.js';
 import { canRun } from '../shell/protocol.js';
+import { WORDS } from '../shell/words.js';
 import { numberOf } from '../text/number.js';
-import { VARIABLES_ANSWER_WORDS as SAY } from './answer-words.js';
 
 /** @typedef {import('../shell/protocol.js').Variable} Variable */
 /** @typedef {import('../shell/protocol.js').State} State */
@@ -131,7 +131,7 @@ export class Variables {
         this.known.set(state, null);
         const reply = await this.host.send({ do: 'look_at_variables', state });
         if (reply.kind === 'variables') this.known.set(state, dataFirst(reply.variables));
-        else if (reply.kind === 'refused') this.known.set(state, SAY.refused(reply));
+        else if (reply.kind === 'refused') this.known.set(state, WORDS.variablesRefused(reply));
         const oldest = this.known.keys().next().value;
         if (this.known.size > KEPT && oldest) this.known.delete(oldest);
         this.host.requestPaint();
