@@ -163,6 +163,7 @@ testWithoutPage(
 testWithoutPage('the menu of the last cell covers the tools of the draft below it', nightly(), async (t) => {
     const one = await at('clean', t);
     await one.locator('.cell[data-fresh] .editor').click();
+    await one.locator('.cell').nth(1).hover();
     await one.getByLabel('Cell actions').nth(1).click();
     const covered = await one.$$eval('[role="menuitem"]', (items) =>
         items
