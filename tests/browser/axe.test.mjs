@@ -159,6 +159,7 @@ const STATES = [
         async (page) => {
             await page.locator('.cell[data-fresh] .editor').click();
             await page.keyboard.insertText('x = 1');
+            await page.locator('.cell[data-fresh]').hover();
             await page.locator('.cell[data-fresh]').getByTitle('Convert to Markdown').click();
             await page.keyboard.insertText('# A title\n\nand a [link](https://example.org)');
             await page.keyboard.press('Shift+Enter');
