@@ -247,6 +247,16 @@ export async function focused(wanted, on = page) {
 export const frameFocused = (frame, wanted = true) =>
     becomes(() => frame.locator('body').evaluate(() => document.hasFocus()), wanted);
 
+/**
+ * Moves the pointer to an element in a frame until the frame notices. The browser sends it presses
+ * only once it has drawn the frame where it is now.
+ */
+export const pointerReaches = (target, move = () => target.hover()) =>
+    becomes(async () => {
+        await move();
+        return target.evaluate((one) => one.matches(':hover'));
+    }, true);
+
 /** Chooses from the menu of a cell. */
 export async function choose(cell, item, on = page) {
     const place = on.locator('.cell').nth(cell);

@@ -12,6 +12,7 @@ import {
     onBranch,
     open,
     page,
+    pointerReaches,
     prints,
     ran,
     release,
@@ -633,12 +634,6 @@ test('a press on an HTML output selects its cell, and a field or selected text i
         await focused([0, wanted]);
         await frameFocused(frame, wanted === 'IFRAME');
     };
-    // The browser sends presses to the frame once it has drawn the frame where it is now.
-    const reaches = (target, move = () => target.hover()) =>
-        becomes(async () => {
-            await move();
-            return target.evaluate((one) => one.matches(':hover'));
-        }, true);
     await run(HTML_OUTPUT);
     await page.waitForFunction(() => document.querySelector('iframe.frame')?.clientHeight > 1500);
     await run('x = 1');
@@ -646,7 +641,7 @@ test('a press on an HTML output selects its cell, and a field or selected text i
     // Nothing scrolls, although the cell ends below the window and another cell ran last.
     await page.locator('.cell').nth(1).focus();
     await page.$eval('main', (main) => (main.scrollTop = 300));
-    await reaches(frame.getByText('plot', { exact: true }), () => page.mouse.move(640, 400));
+    await pointerReaches(frame.getByText('plot', { exact: true }), () => page.mouse.move(640, 400));
     await page.mouse.down();
     await page.mouse.up();
     await goesTo('cell');
@@ -655,7 +650,7 @@ test('a press on an HTML output selects its cell, and a field or selected text i
     await page.keyboard.press('b');
     await becomes(cells, 4);
 
-    await reaches(field);
+    await pointerReaches(field);
     await field.click();
     await goesTo('IFRAME');
     await page.keyboard.type('bb');
@@ -665,7 +660,7 @@ test('a press on an HTML output selects its cell, and a field or selected text i
     await page.keyboard.press('b');
     await becomes(cells, 5);
 
-    await reaches(own);
+    await pointerReaches(own);
     await own.click();
     await goesTo('IFRAME');
     await page.keyboard.type('a');
@@ -676,12 +671,12 @@ test('a press on an HTML output selects its cell, and a field or selected text i
     await focused([0, 'cell']);
 
     await page.locator('.cell[data-fresh] .editor').click();
-    await reaches(frame.getByText('chart'));
+    await pointerReaches(frame.getByText('chart'));
     await frame.getByText('chart').click();
     await focused([0, 'cell']);
 
     const { x, y, height } = await frame.getByText('plain words').boundingBox();
-    await reaches(frame.getByText('plain words'), () => page.mouse.move(x + 1, y + height / 2));
+    await pointerReaches(frame.getByText('plain words'), () => page.mouse.move(x + 1, y + height / 2));
     await page.mouse.down();
     await page.mouse.move(x + 30, y + height / 2, { steps: 3 });
     await page.mouse.up();

@@ -14,6 +14,7 @@ import {
     onDisk,
     open,
     page,
+    pointerReaches,
     prints,
     ran,
     run,
@@ -100,6 +101,7 @@ for i in tqdm(range(3), desc='outer'):
     await shows(2, '3/3');
     await run(COUNTER);
     await ran(5);
+    await pointerReaches(frame(3).getByText('count 0 of 5'));
     await frame(3).getByText('count 0 of 5').click();
     await shows(3, 'count 1 of 5');
     await run(`counter.send({'text': 'bytes: '}, [b'abc'])
@@ -113,7 +115,9 @@ def clicked(_):
 w.VBox([button, out, slider])`);
     await ran(6);
     await shows(3, 'bytes: 3');
-    await frame(4).getByRole('button', { name: 'Divide' }).click();
+    const divide = frame(4).getByRole('button', { name: 'Divide' });
+    await pointerReaches(divide);
+    await divide.click();
     await shows(4, 'ZeroDivisionError');
     assert.match(await shown(4), /one moment/);
     await move(4, 1);
