@@ -397,6 +397,22 @@ test(
     },
 );
 
+test('blank lines have their place as soon as text follows them', async () => {
+    await run(`print("one" + "\\n" * 300, flush=True, end="")\n${untilReleased('two')}\nprint("two")`);
+    await prints('one');
+    await release('two');
+    await ran(1);
+    await prints('two');
+    assert.equal((await texts('.stream > .text'))[0], `one${'\n'.repeat(300)}two`);
+    const lines = await page.$eval('.stream > .text', (box) => {
+        const height =
+            box.lastElementChild.getBoundingClientRect().bottom -
+            box.firstElementChild.getBoundingClientRect().top;
+        return height / Number.parseFloat(getComputedStyle(box).lineHeight);
+    });
+    assert.equal(Math.round(lines), 301);
+});
+
 test('a hundred thousand lines block the page for less than a second', nightly(real), async (t) => {
     await page.evaluate(() => {
         window.longest = 0;

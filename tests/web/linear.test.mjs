@@ -6,7 +6,7 @@ import { Session } from 'node:inspector/promises';
 import { test } from 'node:test';
 import { withLinks } from '../../web/text/urls.js';
 import { canBeSet, withFormulas } from '../../web/text/formulas.js';
-import { Terminal } from '../../web/text/terminal.js';
+import { Terminal, piecesIn } from '../../web/text/terminal.js';
 import { taken } from '../../web/text/traceback.js';
 
 const session = new Session();
@@ -156,7 +156,11 @@ test('overwritten text reads like that of a simple terminal with a table of char
             if (below(4) === 0) terminal.lines;
         }
         assert.deepEqual(
-            terminal.lines.map((line) => line.map(({ text }) => text).join('')),
+            terminal.lines.map((line) =>
+                piecesIn(line)
+                    .map(({ text }) => text)
+                    .join(''),
+            ),
             table(words),
             JSON.stringify(words),
         );

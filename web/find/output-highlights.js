@@ -58,24 +58,16 @@ function paint(name, ranges) {
     }
 }
 
-/**
- * The matches in an element's text. The blocks of a long text are lines of one text.
- * @param {Element} box
- * @param {RegExp} pattern
- */
+/** The matches in an element's text. @param {Element} box @param {RegExp} pattern */
 function rangesIn(box, pattern) {
     /** @type {{node: Text, from: number}[]} */
     const nodes = [];
     let text = '';
-    const blocks = box.children.length > 1 && box.matches('.text') ? [...box.children] : [box];
-    for (const [i, block] of blocks.entries()) {
-        if (i > 0) text += '\n';
-        const walker = document.createTreeWalker(block, NodeFilter.SHOW_TEXT);
-        while (walker.nextNode()) {
-            const node = /** @type {Text} */ (walker.currentNode);
-            nodes.push({ node, from: text.length });
-            text += node.data;
-        }
+    const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const node = /** @type {Text} */ (walker.currentNode);
+        nodes.push({ node, from: text.length });
+        text += node.data;
     }
     let at = 0;
     return matchesIn(text, pattern).map(({ from, to }) => {

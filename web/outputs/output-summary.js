@@ -15,7 +15,7 @@ export function summary(run) {
     const lines = run.outputs.reduce(
         (sum, item) =>
             item.output_type === 'stream'
-                ? sum + item.pieces.reduce((n, piece) => n + piece.split('\n').length - 1, 0)
+                ? sum + item.pieces.reduce((n, piece) => n + lineEnds(piece), 0)
                 : sum,
         0,
     );
@@ -32,6 +32,13 @@ export function summary(run) {
             .filter(Boolean)
             .join(', ') || OUTPUT_WORDS.lines(1)
     );
+}
+
+/** @param {string} text */
+function lineEnds(text) {
+    let n = 0;
+    for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) n += 1;
+    return n;
 }
 
 /** The text of a run's only output if it is short, otherwise a summary. @param {Run} run */

@@ -3,7 +3,7 @@
 // blocks are painted again.
 
 import { Component, html } from '../vendor/preact.js';
-import { Terminal } from '../text/terminal.js';
+import { Terminal, piecesIn } from '../text/terminal.js';
 import { OUTPUT_WORDS } from './output-words.js';
 import { keep, recall } from './output-settings.js';
 import { nodesOfLines } from './styled-text.js';
@@ -22,7 +22,7 @@ const LONGEST_BUDGET_MS = 250;
 /** The line height in px, for blocks that were never on screen. */
 const LINE_PX = 20;
 
-/** @typedef {import('../text/terminal.js').Piece} Piece */
+/** @typedef {import('../text/terminal.js').Line} Line */
 
 /**
  * @typedef {{pieces: string[], count: number, name: string, id: string, isGrowing?: boolean}}
@@ -36,6 +36,8 @@ export class Stream extends Component {
     /** The number of pieces painted, and the offset in the next one. */
     painted = 0;
     offset = 0;
+    /** The number of lines painted. */
+    count = 0;
     /** When the last frame began; Infinity if all text was painted in it. */
     began = Infinity;
     /** @type {number | undefined} the requested animation frame, which paints the rest */
@@ -69,7 +71,9 @@ export class Stream extends Component {
         const { lines: before } = this.terminal;
         const from = this.#feed(pieces);
         // Clearing the screen creates a new list of lines: paint from the first line.
-        const lines = paintBlocks(box, this.terminal.lines, before === this.terminal.lines ? from : 0);
+        const { lines: now } = this.terminal;
+        const lines = paintLines(box, now, now === before ? Math.min(from, this.count - 1) : 0);
+        this.count = lines;
         const follow = () => {
             if (follows) box.scrollTop = box.scrollHeight;
         };
@@ -136,25 +140,31 @@ export const StaticText = ({ text, name, id }) =>
 
 /**
  * @param {HTMLElement} box
- * @param {Piece[][]} lines
- * @param {number} from the first changed line
- * @returns {number} the number of lines
+ * @param {Line[]} lines
+ * @param {number} from the first line that changed, or the last line painted if that comes first
+ * @returns {number} the number of lines painted
  */
-function paintBlocks(box, lines, from) {
+function paintLines(box, lines, from) {
     // Trailing empty lines are line ends, or remains of a progress bar.
     let count = lines.length;
-    while (count > 1 && lines[count - 1]?.every((piece) => !piece.style && !piece.text.trim())) count -= 1;
+    while (count > 1 && isBlank(lines[count - 1] ?? '')) count -= 1;
     const blocks = Math.ceil(count / BLOCK);
     while (box.children.length > blocks) box.lastElementChild?.remove();
-    for (let i = Math.min(Math.floor(from / BLOCK), box.children.length); i < blocks; i += 1) {
+    // The last block is painted in any case: lines after it may have become blank.
+    for (let i = Math.min(Math.floor(Math.max(0, from) / BLOCK), blocks - 1); i < blocks; i += 1) {
         const block = box.children[i] ?? box.appendChild(document.createElement('div'));
-        const part = lines.slice(i * BLOCK, Math.min(count, (i + 1) * BLOCK));
-        block.replaceChildren(...nodesOfLines(part));
+        const shown = lines.slice(i * BLOCK, Math.min(count, (i + 1) * BLOCK));
+        const height = `auto ${shown.length * LINE_PX}px`;
+        // A line end, without which a blank line at the end of a block would have no height.
+        if (i < blocks - 1) shown.push('');
+        block.replaceChildren(...nodesOfLines(shown));
         if (blocks > 1) {
             block.className = 'block';
-            /** @type {HTMLElement} */ (block).style.containIntrinsicHeight =
-                `auto ${part.length * LINE_PX}px`;
+            /** @type {HTMLElement} */ (block).style.containIntrinsicHeight = height;
         }
     }
     return count;
 }
+
+/** @param {Line} line */
+const isBlank = (line) => piecesIn(line).every(({ text, style }) => !style && !text.trim());

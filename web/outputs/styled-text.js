@@ -4,7 +4,7 @@
 import { withLinks } from '../text/urls.js';
 import { Terminal } from '../text/terminal.js';
 
-/** @typedef {import('../text/terminal.js').Piece} Piece */
+/** @typedef {import('../text/terminal.js').Line} Line */
 
 /**
  * The share of a text colour that is kept, in percent, for a contrast of at least 4.5: on a
@@ -20,7 +20,7 @@ export function nodesOfText(text) {
     return nodesOfLines(terminal.lines);
 }
 
-/** Creates as few nodes as the styles allow. @param {Piece[][]} lines @returns {Node[]} */
+/** Creates as few nodes as the styles allow. @param {Line[]} lines @returns {Node[]} */
 export function nodesOfLines(lines) {
     /** @type {Node[]} */
     const nodes = [];
@@ -30,14 +30,16 @@ export function nodesOfLines(lines) {
         plain = '';
     };
     lines.forEach((line, i) => {
-        for (const { text, style } of line) {
-            if (style) {
-                flush();
-                nodes.push(styled(text, style));
-            } else {
-                plain += text;
+        if (typeof line === 'string') plain += line;
+        else
+            for (const { text, style } of line) {
+                if (style) {
+                    flush();
+                    nodes.push(styled(text, style));
+                } else {
+                    plain += text;
+                }
             }
-        }
         if (i < lines.length - 1) plain += '\n';
     });
     flush();

@@ -1,5 +1,5 @@
 // @ts-check
-// Converts a stream of text to the lines that a terminal would show, as styled pieces.
+// Converts a stream of text to the lines that a terminal would show, as text or as styled pieces.
 //
 // Pure. Handles carriage return, backspace, colours and the cursor movements of progress bars;
 // drops all other controls. Its output is data, never HTML.
@@ -17,6 +17,12 @@
  */
 
 /** @typedef {{text: string, style: Style | null}} Piece */
+
+/**
+ * A line: its pieces, or, so that a hundred thousand lines need little memory, its text if it is
+ * all unstyled.
+ * @typedef {string | Piece[]} Line
+ */
 
 /** @type {Style} */
 const PLAIN = Object.freeze({
@@ -47,19 +53,19 @@ const ESCAPE = /\x1b(?:\[([0-9;:?<=>]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\
  */
 
 /**
- * A terminal. A line is a list of pieces while text is only appended, and becomes a list of
+ * A terminal. A line is text or a list of pieces while text is only appended, and becomes a list of
  * characters when it is overwritten. So each character and control has constant cost, however long
  * the lines are.
  */
 export class Terminal {
     constructor() {
-        /** @type {Piece[][]} */
-        this.pieces = [[]];
+        /** @type {Line[]} */
+        this.rows = [''];
         /** The length of each line. */
         this.lengths = [0];
         /** Lines that were overwritten. @type {Map<number, Cells>} */
         this.cells = new Map();
-        /** Overwritten lines whose pieces are outdated. @type {Set<number>} */
+        /** Overwritten lines that are outdated in `rows`. @type {Set<number>} */
         this.stale = new Set();
         this.row = 0;
         this.column = 0;
@@ -68,11 +74,11 @@ export class Terminal {
         this.waiting = '';
     }
 
-    /** The lines to paint. @returns {Piece[][]} */
+    /** The lines to paint. @returns {Line[]} */
     get lines() {
-        for (const row of this.stale) this.pieces[row] = piecesOf(this.cells.get(row));
+        for (const row of this.stale) this.rows[row] = piecesOf(this.cells.get(row));
         this.stale.clear();
-        return this.pieces;
+        return this.rows;
     }
 
     /**
@@ -87,7 +93,7 @@ export class Terminal {
         let at = 0;
         while (at < text.length) {
             CONTROL.lastIndex = at;
-            const stop = CONTROL.exec(text)?.index ?? text.length;
+            const stop = CONTROL.test(text) ? CONTROL.lastIndex - 1 : text.length;
             if (stop > at) this.#write(text.slice(at, stop));
             if (stop === text.length) break;
             const control = text.charAt(stop);
@@ -127,7 +133,7 @@ export class Terminal {
         const count = Math.max(1, first);
         if (final === 'm') this.style = restyle(this.style, parameters);
         else if (final === 'A') this.#moveTo(Math.max(0, this.row - count), this.column);
-        else if (final === 'B') this.#moveTo(Math.min(this.pieces.length - 1, this.row + count), this.column);
+        else if (final === 'B') this.#moveTo(Math.min(this.rows.length - 1, this.row + count), this.column);
         else if (final === 'C') this.column = Math.min(WIDEST, this.column + count);
         else if (final === 'D') this.column = Math.max(0, this.column - count);
         else if (final === 'G') this.column = Math.min(WIDEST, count - 1);
@@ -137,8 +143,8 @@ export class Terminal {
 
     /** @param {number} row @param {number} column */
     #moveTo(row, column) {
-        if (row === this.pieces.length) {
-            this.pieces.push([]);
+        if (row === this.rows.length) {
+            this.rows.push('');
             this.lengths.push(0);
         }
         this.row = row;
@@ -152,7 +158,7 @@ export class Terminal {
         if (mode === 2) {
             this.cells.delete(row);
             this.stale.delete(row);
-            this.pieces[row] = [];
+            this.rows[row] = '';
             this.lengths[row] = 0;
         } else if (mode === 0 && column < (this.lengths[row] ?? 0)) {
             const cells = this.#open();
@@ -176,7 +182,7 @@ export class Terminal {
     }
 
     #clear() {
-        this.pieces = [[]];
+        this.rows = [''];
         this.lengths = [0];
         this.cells.clear();
         this.stale.clear();
@@ -186,7 +192,7 @@ export class Terminal {
     /** The line at the cursor, as characters. @returns {Cells} */
     #open() {
         const { row } = this;
-        const cells = this.cells.get(row) ?? cellsOf(this.pieces[row] ?? []);
+        const cells = this.cells.get(row) ?? cellsOf(this.rows[row] ?? '');
         this.cells.set(row, cells);
         this.stale.add(row);
         return cells;
@@ -196,10 +202,10 @@ export class Terminal {
     #write(text) {
         const { row, column, style } = this;
         const { [row]: length = 0 } = this.lengths;
-        const { [row]: pieces = [] } = this.pieces;
+        const { [row]: line = '' } = this.rows;
         this.column += text.length;
         if (column === length && !this.cells.has(row)) {
-            append(pieces, text, style);
+            this.rows[row] = appended(line, text, style);
             this.lengths[row] = length + text.length;
             return;
         }
@@ -221,21 +227,36 @@ export class Terminal {
 export function plainLines(text) {
     const terminal = new Terminal();
     terminal.feed(text);
-    return terminal.lines.map((pieces) => pieces.map((piece) => piece.text).join(''));
+    return terminal.lines.map((line) =>
+        typeof line === 'string' ? line : line.map((piece) => piece.text).join(''),
+    );
 }
 
-/** @param {Piece[]} line @param {string} text @param {Style | null} style */
-function append(line, text, style) {
-    const last = line.at(-1);
+/** @param {Line} line @returns {Piece[]} */
+export const piecesIn = (line) =>
+    typeof line !== 'string' ? line : line === '' ? [] : [{ text: line, style: null }];
+
+/**
+ * A line with more text at its end. Pieces are changed in place.
+ * @param {Line} line
+ * @param {string} text
+ * @param {Style | null} style
+ * @returns {Line}
+ */
+function appended(line, text, style) {
+    if (typeof line === 'string' && style === null) return line + text;
+    const pieces = piecesIn(line);
+    const last = pieces.at(-1);
     if (last && last.style === style) last.text += text;
-    else line.push({ text, style });
+    else pieces.push({ text, style });
+    return pieces;
 }
 
-/** @param {Piece[]} line @returns {Cells} */
+/** @param {Line} line @returns {Cells} */
 function cellsOf(line) {
     /** @type {Cells} */
     const cells = { chars: [], styles: [], blank: 0 };
-    for (const { text, style } of line) {
+    for (const { text, style } of piecesIn(line)) {
         for (let i = 0; i < text.length; i += 1) {
             cells.chars.push(text.charAt(i));
             cells.styles.push(style);
