@@ -185,7 +185,7 @@ pub(crate) struct SharedCounts {
     /// An eventfd that is signalled when the counts change.
     pub(crate) changed: OwnedFd,
     /// An epoll instance that watches `changed` and the read ends of pipes 1 and 2. If nothing was
-    /// written, a head finds that with one system call.
+    /// written, a head finds that with one system call. The head adds its end of the text pipe.
     pub(crate) watch: OwnedFd,
 }
 
@@ -245,9 +245,24 @@ pub(crate) struct WriteCounts {
 }
 
 impl WriteCounts {
-    pub(crate) fn new(shared: SharedCounts) -> Self {
+    /// The counts of a head. `text`: its end of the text pipe, for `is_text_pipe`.
+    pub(crate) fn new(shared: SharedCounts, text: BorrowedFd<'_>) -> io::Result<Self> {
         let SharedCounts { counts, changed, watch } = shared;
-        Self { file: counts.into(), changed, watch: Epoll(watch), read: Cell::default() }
+        let watch = Epoll(watch);
+        watch.add(text, EpollEvent::empty())?;
+        Ok(Self { file: counts.into(), changed, watch, read: Cell::default() })
+    }
+
+    /// Whether this number is still the head's end of the text pipe: user code can close it and
+    /// give the number to another file. An epoll instance knows a descriptor by its number and its
+    /// open file (epoll(7), first question), and refuses to add the same one again. That takes half
+    /// as long as `fstat`.
+    pub(crate) fn is_text_pipe(&self, number: BorrowedFd<'_>) -> bool {
+        let added = self.watch.add(number, EpollEvent::empty());
+        if added.is_ok() {
+            let _ = self.watch.delete(number);
+        }
+        added == Err(Errno::EEXIST)
     }
 
     /// Whether this is the number of one of the three descriptors.
@@ -357,7 +372,23 @@ mod tests {
     fn counts() -> (ReadCounts, WriteCounts, OwnedFd, OwnedFd) {
         let (read, write) = pipe().expect("a pipe");
         let shared = SharedCounts::new([&read, &pipe().expect("a pipe").0]).expect("descriptors");
-        (ReadCounts::new(&shared).expect("descriptors"), WriteCounts::new(shared), read, write)
+        let server = ReadCounts::new(&shared).expect("descriptors");
+        (server, WriteCounts::new(shared, write.as_fd()).expect("room in the epoll instance"), read, write)
+    }
+
+    #[test]
+    fn another_file_with_the_number_of_the_text_pipe_is_noticed() {
+        let (_server, head, read, write) = counts();
+        let copy = write.try_clone().expect("a descriptor");
+        assert!(head.is_text_pipe(write.as_fd()));
+        assert!(!head.is_text_pipe(copy.as_fd()), "another number");
+        let mut taken = write;
+        for _ in 0..2 {
+            nix::unistd::dup2(read.as_fd(), &mut taken).expect("a descriptor");
+            assert!(!head.is_text_pipe(taken.as_fd()), "another file");
+        }
+        nix::unistd::dup2(copy.as_fd(), &mut taken).expect("a descriptor");
+        assert!(head.is_text_pipe(taken.as_fd()), "the pipe has its number again");
     }
 
     #[test]

@@ -73,6 +73,18 @@ fn outputs_of_every_kind_keep_their_order() {
                 &["out bytes\ntext\n"],
             ),
             ("import sys; sys.__stdout__.write('x'); sys.stdout.writelines(['y', 'z']); None", &["out xyz"]),
+            ("import sys; sys.stdout.write('é\\ud800')", &["out é\\ud800", "result 2"]),
+            ("import sys; print('a'); sys.stdout.write(1)", &["out a\n", "error TypeError"]),
+            (
+                "import os, tempfile\n\
+                file = tempfile.TemporaryFile()\n\
+                for number in os.listdir('/proc/self/fd'):\n    \
+                    if int(number) > 2 and 'pipe:' in os.path.realpath(f'/proc/self/fd/{number}'):\n        \
+                        os.dup2(file.fileno(), int(number))\n\
+                print('not into the file')\n\
+                os.fstat(file.fileno()).st_size",
+                &["out not into the file\n", "result 0"],
+            ),
             (
                 "import ctypes; libc = ctypes.CDLL(None); libc.puts(b'from C'); libc.fflush(None); \
                 print('after')",

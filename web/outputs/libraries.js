@@ -64,16 +64,14 @@ const literal = (data) =>
 /** A plotly figure as HTML. @param {any} figure */
 export function plotlyHtml(figure) {
     const { data = [], layout = {}, config = {} } = figure ?? {};
-    return `<div id="plot"></div><script src="https://cdn.plot.ly/plotly-latest.min.js"></script>
-        <script>
-            Plotly.newPlot('plot', ${literal(data)}, ${literal(layout)},
-                ${literal({ responsive: true, ...config })})
-        </script>`;
+    const given = [data, layout, { responsive: true, ...config }].map(literal).join(', ');
+    return (
+        '<div id="plot"></div><script src="https://cdn.plot.ly/plotly-latest.min.js"></script>' +
+        `<script>Plotly.newPlot('plot', ${given})</script>`
+    );
 }
 
 /** A Vega or Vega-Lite chart as HTML. @param {any} spec @param {boolean} isLite */
-export const vegaHtml = (
-    spec,
-    isLite,
-) => `<div id="plot"></div><script src="https://cdn.jsdelivr.net/npm/vega-embed@7"></script>
-    <script>vegaEmbed('#plot', ${literal(spec)}, {mode: '${isLite ? 'vega-lite' : 'vega'}'})</script>`;
+export const vegaHtml = (spec, isLite) =>
+    '<div id="plot"></div><script src="https://cdn.jsdelivr.net/npm/vega-embed@7"></script>' +
+    `<script>vegaEmbed('#plot', ${literal(spec)}, {mode: '${isLite ? 'vega-lite' : 'vega'}'})</script>`;

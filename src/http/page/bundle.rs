@@ -68,7 +68,7 @@ pub(crate) fn all(read: &dyn Fn(&str) -> Option<String>) -> Result<BTreeMap<Stri
     let early = read(EARLY).ok_or_else(|| format!("{EARLY} is missing"))?;
     files.insert(EARLY.to_owned(), without_comments(&early));
     for path in STYLES {
-        files.insert(path.to_owned(), style(path, read)?);
+        files.insert(path.to_owned(), compact(&style(path, read)?));
     }
     Ok(files)
 }
@@ -98,7 +98,7 @@ pub(crate) fn script(entry: &str, read: &dyn Fn(&str) -> Option<String>) -> Resu
         let head = format!("import {{ {} }} from './{entry}';\n", modules.names(now).join(", "));
         head + &modules.written(rest, entry)
     };
-    let now_text = modules.written(now, entry);
+    let now_text = compact(&modules.written(now, entry));
     Ok(Bundle { now: now_text, later: later_text, vendored: vendored.into_iter().collect() })
 }
 
@@ -355,6 +355,12 @@ pub(crate) fn without_comments(text: &str) -> String {
     left
 }
 
+/// Removes indentation and empty lines, a sixth of a bundle. In what is loaded at once, all texts
+/// of more than one line are HTML; a browser test fails if that changes.
+fn compact(text: &str) -> String {
+    text.lines().map(str::trim_start).filter(|line| !line.is_empty()).flat_map(|line| [line, "\n"]).collect()
+}
+
 /// Removes the comments that begin and end on the same line.
 fn without_asides(line: &str) -> String {
     let mut left = String::new();
@@ -388,7 +394,7 @@ mod tests {
             (
                 "view/b.js",
                 "// @ts-check\nimport { h } from '../vendor/h.js';\nexport { b } from './c.js';\n\
-                 /** @type {import('../t.js').T} */\nexport function c() { return import.meta.url; }\n",
+                 /** @type {import('../t.js').T} */\nexport function c() {\n    return import.meta.url;\n}\n",
             ),
             ("view/c.js", "export class b {}\n"),
             (
@@ -402,10 +408,10 @@ mod tests {
             bundle.now,
             "import * as $$vendor_h_js from './vendor/h.js';\n\
              const $$0 = (() => { // view/c.js\nclass b {}\nreturn { b };\n})();\n\
-             const $$1 = (() => { const { h } = $$vendor_h_js; // view/b.js\n\n\n\n\n\
-             function c() { return new URL('./view/b.js', import.meta.url); }\nreturn { c, b: $$0.b };\n})();\n\
+             const $$1 = (() => { const { h } = $$vendor_h_js; // view/b.js\n\
+             function c() {\nreturn new URL('./view/b.js', import.meta.url);\n}\nreturn { c, b: $$0.b };\n})();\n\
              const $$2 = (() => { // e.js\nlet e;\nreturn {  };\n})();\n\
-             const $$3 = (() => { const { b, c: d } = $$1; const {} = $$2; // a.js\n\n\n\n\nconst x = b;\n\
+             const $$3 = (() => { const { b, c: d } = $$1; const {} = $$2; // a.js\nconst x = b;\n\
              const y = () => import('./a-later.js').then((all) => all.$$4);\nconst z = () => import('./vendor/z.js');\n\
              return { x };\n})();\nexport { $$0, $$1, $$2, $$3 };\n"
         );

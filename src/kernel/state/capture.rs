@@ -27,9 +27,10 @@ pub(super) fn connect(pipes: [OwnedFd; 2], text: OwnedFd, shared: SharedCounts) 
     let [out, err] = pipes;
     let SharedCounts { counts, changed, watch } = shared;
     let (counts, changed) = (super::descriptors::raise(counts)?, super::descriptors::raise(changed)?);
-    let counts = WriteCounts::new(SharedCounts { counts, changed, watch: super::descriptors::raise(watch)? });
-    let printer =
-        Printer { text: WriteEnd::keep(text)?, counts, pipes: [WriteEnd::keep(out)?, WriteEnd::keep(err)?] };
+    let shared = SharedCounts { counts, changed, watch: super::descriptors::raise(watch)? };
+    let text = WriteEnd::keep(text)?;
+    let counts = WriteCounts::new(shared, text.end())?;
+    let printer = Printer { text, counts, pipes: [WriteEnd::keep(out)?, WriteEnd::keep(err)?] };
     // Descriptors received with the order may have had the numbers 1 and 2. Only their high copies
     // are still open.
     nix::unistd::dup2_stdout(printer.pipes[0].end())?;
@@ -157,9 +158,10 @@ impl Printer {
 
     /// Writes as much text as the text pipe has room for. Returns the rest.
     fn write<'t>(&self, name: StreamName, text: &'t str) -> &'t str {
-        let mut left = text;
-        // User code may have closed the pipe and given its number to another file.
-        let Ok(pipe) = self.text.checked() else { return left };
+        let (mut left, pipe) = (text, self.text.end());
+        if !self.counts.is_text_pipe(pipe) {
+            return left;
+        }
         let stamp = Stamp { reports: control::sent(), written: self.written() };
         while !left.is_empty() {
             let (piece, rest) = left.split_at(left.floor_char_boundary(MAX_TEXT_BYTES));

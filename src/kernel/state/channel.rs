@@ -6,7 +6,7 @@ use super::capture::{self, close_parents};
 use super::{children, control, fork, process_exit, report};
 use crate::kernel::protocol::{Order, Report};
 use crate::notebook::{Output, Prompt, StreamName};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use std::io;
@@ -36,8 +36,15 @@ pub(super) struct Channel;
 
 #[pymethods]
 impl Channel {
-    /// Prints text.
-    fn text(&self, py: Python<'_>, is_error: bool, text: &Bound<'_, PyString>) -> PyResult<()> {
+    /// Prints text. Returns its length in characters.
+    ///
+    /// # Errors
+    /// `TypeError` if `text` is not a string.
+    fn text(&self, is_error: bool, text: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let Ok(text) = text.cast::<PyString>() else {
+            let message = format!("write() argument must be str, not {}", text.get_type().name()?);
+            return Err(PyTypeError::new_err(message));
+        };
         let name = if is_error { StreamName::Stderr } else { StreamName::Stdout };
         match text.to_str() {
             Ok(text) => print(name, text)?,
@@ -47,7 +54,7 @@ impl Channel {
                 print(name, &String::from_utf8_lossy(bytes.cast::<PyBytes>()?.as_bytes()))?;
             }
         }
-        py.check_signals()
+        text.len()
     }
 
     /// Prints the unfinished line of a stream.

@@ -44,17 +44,15 @@ class Stream(io.TextIOBase):
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self._is_error = fd == 2
-        self._send = channel.text
+        self._send: Callable[[bool, str], int] = channel.text
         self.buffer = io.FileIO(fd, "w", closefd=False)
 
     name = property(lambda self: "<stderr>" if self._is_error else "<stdout>")
 
     def write(self, text: str) -> int:
-        if not isinstance(text, str):
-            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        if sink is None:
-            self._send(self._is_error, text)
-        elif text:
+        if sink is None or not isinstance(text, str):
+            return self._send(self._is_error, text)  # an error if it is not a string
+        if text:
             name = "stderr" if self._is_error else "stdout"
             sink({"output": {"output_type": "stream", "name": name, "text": clean(text)}})
         return len(text)
