@@ -515,7 +515,7 @@ test(
         await page.locator('.cell').nth(0).focus();
         await keys('Control+Shift+p');
         await page.waitForSelector('#commands li');
-        await page.keyboard.insertText('again then');
+        await page.keyboard.insertText('cell and all below');
         await keys('Enter');
         await ran(3);
         await becomes(async () => (await rows()).length, 10);

@@ -122,7 +122,7 @@ export function menuOf(cells, view) {
                 above > 0 && {
                     text: WORDS.runAbove,
                     hint: MENU_WORDS.runs(above),
-                    act: () => page.ownRuns.runAbove(cell.key),
+                    act: () => runs.above(view),
                 },
             !cell.isInside && below > 1 && runBelow,
             section,

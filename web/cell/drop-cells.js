@@ -59,6 +59,12 @@ export function moveShown(edits, view, step) {
  * @param {string | null} after the key of the cell above that position; null: none
  */
 export function dropCells(edits, view, keys, after) {
+    const moved = edits.page.cells().filter(({ key }) => keys.includes(key));
+    edits.change(moved, () => drop(edits, view, keys, after));
+}
+
+/** @type {typeof dropCells} */
+function drop(edits, view, keys, after) {
     const { operations } = edits;
     const { key: held } = view.props.cell;
     const cells = edits.page.cells();

@@ -12,7 +12,7 @@ import {
     without,
 } from './cell-operations.js';
 import { UndoHistory } from './undo-history.js';
-import { isText, kindOf, runOf, textKey, textOf } from '../notebook/cell-list.js';
+import { isOpen, isText, kindOf, runOf, textKey, textOf } from '../notebook/cell-list.js';
 import { ROOT_STATE } from '../shell/protocol.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 import { loadPart, withPart } from '../shell/lazy-parts.js';
@@ -211,11 +211,39 @@ export class EditCommands {
         this.removeSelected(view);
     }
 
+    /**
+     * Changes cells. Those that wait to run leave the queue first; one that runs has to end before.
+     * @param {CellData[]} cells
+     * @param {() => void} change
+     */
+    change(cells, change) {
+        if (!cells.some(isOpen)) return change();
+        return void withPart(
+            'queue',
+            this.page,
+            ({ leaveQueue }) => leaveQueue(this.page, cells, change),
+            false,
+        );
+    }
+
+    /** The selected cells. @param {CellView} view */
+    #chosen(view) {
+        return this.selected.with(view).map(({ props }) => props.cell);
+    }
+
     /** Deletes the selected cells. @param {CellView} view */
     removeSelected(view) {
-        const cells = this.selected.with(view).map((one) => one.props.cell);
+        this.change(this.#chosen(view), () => this.#removeSelected(view));
+    }
+
+    /** @param {CellView} view */
+    #removeSelected(view) {
+        const cells = this.#chosen(view);
         const out = wholeCells(cells);
-        if (!out.length) return;
+        const [first] = cells;
+        if (first?.kind === 'attempt' && cells.length === 1 && this.page.scope === 'owner')
+            return this.forgetAttempt(first.run);
+        if (!out.length) return undefined;
         const all = this.page.cells();
         const gone = new Set(out.map((cell) => cell.key));
         const at = all.findIndex((cell) => cell.key === cells.at(-1)?.key);
@@ -223,12 +251,13 @@ export class EditCommands {
             all.slice(at).find((cell) => !gone.has(cell.key)) ?? all.findLast((cell) => !gone.has(cell.key));
         if (out.some(({ kind }) => kind === 'ran')) {
             this.rewrite(view, without(all, out), next?.key, (n) => WORDS.leftOut(out.length, n));
-            return;
+            return undefined;
         }
         const texts = out.filter((cell) => cell.kind === 'text');
         const drafts = this.operations.movable(out).map(({ draft }) => draft);
         this.#delete(drafts, texts);
         if (next) this.focus.go({ key: keyAfter(next, texts), asCell: true });
+        return undefined;
     }
 
     /**
@@ -280,7 +309,7 @@ export class EditCommands {
 
     /** @param {Extract<CellData, {kind: 'draft'}>} cell */
     remove(cell) {
-        if (!cell.isFresh) this.#delete([cell.draft]);
+        if (!cell.isFresh) this.change([cell], () => this.#delete([cell.draft]));
     }
 
     /** @param {TextCell} cell */
@@ -418,8 +447,10 @@ export class EditCommands {
      * @param {import('../shell/protocol.js').Draft['kind']} kind
      */
     setKind(cell, kind) {
-        this.#convertDrafts([cell], (draft) => this.page.setKind(draft, kind));
-        this.focus.go({ key: cell.key });
+        this.change([cell], () => {
+            this.#convertDrafts([cell], (draft) => this.page.setKind(draft, kind));
+            this.focus.go({ key: cell.key });
+        });
     }
 
     /**
@@ -435,6 +466,11 @@ export class EditCommands {
 
     /** @param {CellView} view @param {import('../shell/protocol.js').Draft['kind']} kind */
     convert(view, kind) {
+        this.change(this.#chosen(view), () => this.#convert(view, kind));
+    }
+
+    /** @param {CellView} view @param {import('../shell/protocol.js').Draft['kind']} kind */
+    #convert(view, kind) {
         const { cell: focused } = view.props;
         if (focused.kind === 'text') {
             const toDraft = () => {
@@ -458,7 +494,7 @@ export class EditCommands {
      * @returns {boolean} whether one has
      */
     #convertRan(view, pieceOf) {
-        const chosen = this.selected.with(view).map((one) => one.props.cell);
+        const chosen = this.#chosen(view);
         if (!chosen.some(({ kind }) => kind === 'ran')) return false;
         const keys = new Set(chosen.filter((cell) => !isText(cell)).map(({ key }) => key));
         const wanted = this.page.cells().map((cell) => (keys.has(cell.key) ? [pieceOf(textOf(cell))] : cell));
@@ -468,6 +504,11 @@ export class EditCommands {
 
     /** @param {CellView} view @param {number} level */
     convertToHeading(view, level) {
+        this.change(this.#chosen(view), () => this.#convertToHeading(view, level));
+    }
+
+    /** @param {CellView} view @param {number} level */
+    #convertToHeading(view, level) {
         const { cell: text } = view.props;
         if (text.kind === 'text') {
             this.history.record(() => this.page.setText(text, headed(text.text, level)), {
@@ -487,19 +528,21 @@ export class EditCommands {
 
     /** The selected drafts. @param {CellView} view */
     #drafts(view) {
-        return this.selected
-            .with(view)
-            .map((one) => one.props.cell)
-            .filter((cell) => cell.kind === 'draft');
+        return this.#chosen(view).filter((cell) => cell.kind === 'draft');
     }
 
     /** @param {CellView} view @param {1 | -1} step */
     move(view, step) {
+        this.change(this.#chosen(view), () => this.#move(view, step));
+    }
+
+    /** @param {CellView} view @param {1 | -1} step */
+    #move(view, step) {
         const { cell: text } = view.props;
         if (this.selected.sections.of().hidden.size)
             return void withPart('drag', this.page, ({ moveShown }) => moveShown(this, view, step), false);
         if (text.kind === 'text') return this.#moveText(this.#saved(text).key, step);
-        const chosen = this.selected.with(view).map((one) => one.props.cell);
+        const chosen = this.#chosen(view);
         if (chosen.some(({ kind }) => kind === 'ran')) return this.#moveRan(view, chosen, step);
         const cells = this.operations.movable(chosen);
         const ids = cells.map(({ draft }) => draft.id);
@@ -587,6 +630,11 @@ export class EditCommands {
 
     /** @param {CellView} view */
     split(view) {
+        this.change(this.#chosen(view), () => this.#split(view));
+    }
+
+    /** @param {CellView} view */
+    #split(view) {
         const state = view.editor?.view?.state;
         if (!state) return;
         const { cell } = view.props;
@@ -633,15 +681,20 @@ export class EditCommands {
     /** Merges the selected cells, or a cell with the one below. @param {CellView} view */
     merge(view) {
         const { cell } = view.props;
-        const chosen = this.selected.with(view).map((one) => one.props.cell);
+        const chosen = this.#chosen(view);
         const cells = this.page.cells();
         const next = cells[cells.findIndex((one) => one.key === cell.key) + 1];
         const all = chosen.length > 1 ? chosen : next ? [cell, next] : [cell];
+        this.change(all, () => this.#merge(view, all));
+    }
+
+    /** @param {CellView} view @param {CellData[]} all */
+    #merge(view, all) {
+        const { cell } = view.props;
         const whole = wholeCells(all);
         if (whole.length > 1 && whole.some(({ kind }) => kind === 'ran')) return this.#mergeRan(view, whole);
         if (cell.kind !== 'draft') return this.page.notify(WORDS.nothingBelow, false);
-        const selected = this.operations.movable(chosen);
-        const both = selected.length > 1 ? selected : next ? this.operations.movable([cell, next]) : [];
+        const both = this.operations.movable(all);
         const same = both.filter(({ draft }) => draft.on === both[0]?.draft.on);
         const [first] = same;
         if (!first || same.length < 2) return void this.page.notify(WORDS.nothingBelow, false);

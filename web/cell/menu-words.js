@@ -23,8 +23,11 @@ export const MENU_WORDS = Object.freeze({
     }),
     runs: (/** @type {number} */ n) => `Runs ${counted(n, 'cell')}`,
     runsRest: 'Then, if it succeeds, the cells that ran below',
-    joined: (/** @type {number} */ n) => `${counted(n, 'cell')} run in a new branch.`,
+    joined: (/** @type {number} */ n) => `${counted(n, 'cell')} became drafts of a new branch.`,
     // Run all, restart
+    restWaits: 'The cells below run when the cell that is running has succeeded.',
+    stopFirst: 'The cell is running. Stop it or wait, then try again.',
+    aboveRan: 'All cells above have run.',
     allRan: 'All cells have run.',
     restartAsk: 'Restart?',
     restartWhy: (/** @type {number} */ n) =>

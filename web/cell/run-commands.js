@@ -6,7 +6,7 @@ import { isText, runOf } from '../notebook/cell-list.js';
 import { withPart } from '../shell/lazy-parts.js';
 import { askSweep } from '../sweep/sweep-commands.js';
 import { ROW_WORDS } from '../sweep/row-words.js';
-import { isRestOfLine } from './cell-operations.js';
+import { isRestOfLine, isWhole } from './cell-operations.js';
 
 /** @typedef {import('./cell.js').Cell} CellView */
 /** @typedef {import('../notebook/cell-list.js').Cell} CellData */
@@ -29,15 +29,35 @@ export class RunCommands {
         this.restAfter = null;
     }
 
-    /** @param {CellView} view @param {'next' | 'stay' | 'insert'} then */
+    /**
+     * Runs the selected cells, each on the result of the one before.
+     * @param {CellView} view
+     * @param {'next' | 'stay' | 'insert'} then
+     */
     selection(view, then) {
-        const drafts = this.selected.with(view).filter((one) => one.props.cell.kind === 'draft');
-        if (drafts.length < 2) return view.run(then);
-        for (const one of drafts) this.run(one, 'stay');
-        const last = drafts.at(-1);
-        if (last && then === 'next') this.focus.go({ after: last.props.cell.key });
-        if (last && then === 'insert') this.edits.insertAtEnd(last.props.cell);
+        const all = this.selected.with(view);
+        const chosen = all.filter(
+            ({ props: { cell }, text }) => isWhole(cell) && !isText(cell) && text.trim(),
+        );
+        const keys = chosen.map(({ props }) => props.cell.key);
+        if (all.length < 2 || keys.length === 0) return view.run(then);
+        const last = all.findLast(({ props }) => isWhole(props.cell))?.props.cell.key ?? '';
+        if (
+            chosen.some(
+                ({ props: { cell } }) => cell.kind === 'ran' || (cell.kind === 'draft' && cell.isInside),
+            )
+        )
+            return void withPart('runAll', this.page, (part) => part.runAgain(this, keys, last, then), false);
+        for (const one of chosen) this.run(one, 'stay');
+        this.afterSelection(last, then);
         return undefined;
+    }
+
+    /** Moves the focus after the selected cells were run. @param {string} last the key of the last */
+    afterSelection(last, /** @type {'next' | 'stay' | 'insert'} */ then) {
+        const cell = this.page.cells().find(({ key }) => key === last);
+        if (then === 'next') this.focus.go({ after: last });
+        if (then === 'insert' && cell) this.edits.insertAtEnd(cell);
     }
 
     /** @param {CellView} view @param {'next' | 'stay' | 'insert'} then */
@@ -91,7 +111,12 @@ export class RunCommands {
         return askSweep(this.page, cell, view.text);
     }
 
-    /** Runs all cells that have not run. */
+    /** Runs the cells above a cell that have not run. @param {CellView} view */
+    above({ props: { cell } }) {
+        void withPart('runAll', this.page, ({ runAbove }) => runAbove(this, cell.key), false);
+    }
+
+    /** Runs all cells that have not run, or were changed since. */
     all() {
         void withPart('runAll', this.page, ({ runAll }) => runAll(this), false);
     }
@@ -107,24 +132,15 @@ export class RunCommands {
     }
 
     /**
-     * Runs a cell and all cells below it: drafts as they are, cells that ran as new versions.
+     * Runs a cell and all cells below it: drafts as they are, a cell that ran as a new version and,
+     * if that succeeds, the drafts that repeat the cells below.
      * @param {CellView} view
      */
     below(view) {
         const { cell } = view.props;
-        if (cell.kind === 'ran') this.andRest(view);
-        else this.page.ownRuns.runFrom(cell.key);
-    }
-
-    /**
-     * Runs a changed cell again. If the run succeeds, also runs the drafts that repeat the cells
-     * below.
-     * @param {CellView} view
-     */
-    andRest(view) {
+        if (cell.kind !== 'ran') return this.page.ownRuns.runFrom(cell.key);
         this.run(view, 'stay');
-        const { cell } = view.props;
-        this.restAfter = cell.kind === 'ran' ? (this.page.newVersions.get(cell.state.id) ?? null) : null;
+        this.restAfter = this.page.newVersions.get(cell.state.id) ?? null;
     }
 
     /** The number of drafts that the page offers to run again; see `isRestOfLine`. */

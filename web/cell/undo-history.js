@@ -226,6 +226,7 @@ function takeBack(page, { drafts, moved, prose, stood, deleted }) {
     for (const { id, was, now } of drafts) {
         const draft = page.drafts.get(id);
         if (!now || !draft || pieceKey(draft) !== pieceKey(now.draft)) continue;
+        if (model.openRuns().some((run) => run.draft === id)) continue;
         if (!was) page.drafts.remove(id);
         else page.drafts.put({ ...draft, kind: was.draft.kind, source: was.draft.source });
         page.drafts.flush(id);

@@ -46,9 +46,10 @@ function running(controller) {
         (/** @type {'next' | 'stay' | 'insert'} */ then) =>
         (/** @type {Target} */ { view }) =>
             view !== null && controller.runs.selection(view, then);
-    const draft = (/** @type {Target} */ { view }) =>
-        page.mayRun && view?.props.cell.kind === 'draft' && !view.props.cell.isInside;
-    const ran = (/** @type {Target} */ { view }) => page.mayRun && view?.props.cell.kind === 'ran';
+    const inLine = (/** @type {Target} */ { view }) => {
+        const cell = view?.props.cell;
+        return page.mayRun && (cell?.kind === 'ran' || (cell?.kind === 'draft' && !cell.isInside));
+    };
     return [
         key(
             'run.next',
@@ -90,37 +91,12 @@ function running(controller) {
             when: () => page.mayRun,
         }),
         key('run.below', [], WORDS.runHere, ({ view }) => view !== null && controller.runs.below(view), {
-            words: WORDS.also.below,
-            when: draft,
-        }),
-        key(
-            'run.above',
-            [],
-            WORDS.runAbove,
-            ({ view }) => view !== null && page.ownRuns.runAbove(view.props.cell.key),
-            { when: draft },
-        ),
-        key('run.rest', [], WORDS.runRest, ({ view }) => view !== null && controller.runs.below(view), {
             words: `${WORDS.also.replay} ${WORDS.also.below}`,
-            when: ran,
+            when: inLine,
         }),
-        // In a changed cell, the key runs the drafts only after the cell itself.
-        key(
-            'run.rest.changed',
-            'Mod-Shift-Enter',
-            WORDS.runChanged,
-            ({ view }) => view !== null && controller.runs.andRest(view),
-            {
-                mode: BOTH,
-                isQuiet: true,
-                when: (at) => {
-                    const cell = at.view?.props.cell;
-                    // The cell may not be painted yet since the last key.
-                    const isChanged = cell?.kind === 'ran' && page.drafts.editOf(cell.state) !== undefined;
-                    return ran(at) && isChanged && !page.newVersions.has(cell.state.id);
-                },
-            },
-        ),
+        key('run.above', [], WORDS.runAbove, ({ view }) => view !== null && controller.runs.above(view), {
+            when: inLine,
+        }),
         key('run.replay', [], WORDS.replay, () => page.ownRuns.replayRest(), {
             words: WORDS.also.replay,
             when: () => controller.runs.restCount() > 0,

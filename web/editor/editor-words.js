@@ -29,8 +29,6 @@ export const EDITOR_WORDS = Object.freeze({
     runAll: 'Run all',
     runHere: 'Run this cell and all below',
     runAbove: 'Run all above',
-    runRest: 'Run the cell again, then the cells below',
-    runChanged: 'In a changed cell: run it, then the cells below',
     replayRest: (/** @type {number} */ n) => `Run ${counted(n, 'cell')} below`,
     replayRestHint: 'The cells that followed the earlier version of this cell run again, in order.',
     replayAll: (/** @type {number} */ n, /** @type {number} */ failed) =>

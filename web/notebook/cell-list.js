@@ -396,6 +396,9 @@ export function runOf(cell) {
     return cell.kind === 'ran' ? cell.shown : cell.run;
 }
 
+/** Whether a cell runs or waits to run. @param {Cell} cell */
+export const isOpen = (cell) => cell.isAsked || !hasEnded(runOf(cell)?.status ?? 'ok');
+
 /** @param {Cell} cell @returns {Run | undefined} the same, also if it shows them as stale */
 export const runOrStale = (cell) => runOf(cell) ?? (cell.kind === 'draft' ? cell.stale : undefined);
 

@@ -278,6 +278,11 @@ export class OwnRuns {
         this.#runEach(() => this.runnable(key));
     }
 
+    /** Runs some drafts, each on the result of the one before. @param {string[]} keys */
+    runThese(keys) {
+        this.#runEach(() => this.runnable().filter(({ key }) => keys.includes(key)));
+    }
+
     /** The drafts above a cell that can run now, in order. @param {string} key */
     runnableAbove(key) {
         const keys = this.page.cells().map((cell) => cell.key);

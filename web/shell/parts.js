@@ -37,6 +37,7 @@ export const PARTS = {
     palette: () => import('../commands/palette.js'),
     pick: () => import('../compare/state-picker.js'),
     python: () => import('../python/python-dialog.js'),
+    queue: () => import('../cell/queue.js'),
     runAll: () => import('../cell/run-all.js'),
     sandbox: () => import('../sandbox/sandbox-view.js'),
     settings: () => import('../settings/settings-dialog.js'),
