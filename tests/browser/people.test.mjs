@@ -717,6 +717,13 @@ test(
         await page.locator('.cell').first().focus();
         await page.keyboard.press('z');
         await ran(3);
+        // Shift-z deletes them again, as the step that it was.
+        await page.keyboard.press('Shift+Z');
+        await page.locator('.notice[data-open]', { hasText: 'Deleted 2 states.' }).waitFor();
+        await ran(1);
+        await page.locator('.cell').first().focus();
+        await page.keyboard.press('z');
+        await ran(3);
         await page.locator('#graph').focus();
         await page.keyboard.press('Delete');
         await ran(2);

@@ -972,12 +972,23 @@ test('after a reload of the page, deletions can still be undone, the newest firs
     after.undo();
     assert.ok(sources(page).includes('kept'));
     assert.equal(editsOf(page).history.undo(), null, 'an undone step can only be made again');
-    assert.equal(editsOf(page).history.undone.length, 1, 'but not the deletion of the attempt');
+    const last = editsOf(page);
+    assert.equal(last.history.undone.length, 2, 'also the deletion of the attempt');
+    last.redo();
+    page.onEvent({ event: 'run_added', run: run('bad', 'b', { status: 'error', code: 'x' }) });
+    // As after the server's answer to the deletion.
+    page.deletion.pendingIds.clear();
+    last.redo();
+    assert.deepEqual(page.deletion.pending.command, { do: 'drop_attempt', exec_id: 'bad' });
+    assert.equal(last.history.undone.length, 0);
+    last.undo();
+    last.undo();
+    assert.equal(page.deletion.pending, null);
 
     page.drafts.put({ ...page.drafts.get('e'), source: 'x'.repeat(600_000) });
-    after.remove(cellsOf(page).find((one) => one.key === 'e'));
+    last.remove(cellsOf(page).find((one) => one.key === 'e'));
     assert.deepEqual(tab.get('undo').done, [], 'a step that is too large is not kept');
-    assert.ok(after.history.undo());
+    assert.ok(last.history.undo());
 });
 
 test('a replay skips cells that failed or were stopped when they ran last, unless asked', () => {

@@ -8,6 +8,7 @@ import { newId } from '../text/format.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 
 /** @typedef {import('../shell/protocol.js').Draft} Draft */
+/** @typedef {import('../notebook/state-deletion.js').Deleted} Deleted */
 /**
  * @typedef {{draft: Draft, after: string | null}} Placed a draft, and the one above it at its
  *   position
@@ -27,7 +28,8 @@ import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
  * @property {{state: string, was: string[], now: string[]}[]} prose the texts above the code of
  *   states
  * @property {[string, string] | null} stood where the page was, if it went elsewhere
- * @property {string | null} deleted the state or failed attempt that was deleted first
+ * @property {Deleted | null} deletion of states or a failed attempt
+ * @property {Deleted | null} again of a step that was undone: the deletion that it repeats
  */
 
 /** @typedef {import('../notebook/page.js').Page} Page */
@@ -40,7 +42,7 @@ const KEPT_CHARACTERS = 500_000;
 export class UndoHistory {
     /**
      * The deletion that belongs to the step that is being made.
-     * @type {{id: string | null} | null}
+     * @type {{deletion: Deleted | null} | null}
      */
     #open = null;
 
@@ -59,9 +61,9 @@ export class UndoHistory {
         this.undone = kept?.undone ?? [];
         /** The Undo button of the notice about the newest step. */
         this.offer = { text: WORDS.undo, act: onUndo };
-        page.deletion.onDeleted = (deleted, said) => {
-            if (this.#open) this.#open.id ??= deleted;
-            else this.#push({ ...nothing(said, ''), deleted });
+        page.deletion.onDeleted = (deletion, said) => {
+            if (this.#open) this.#open.deletion ??= deletion;
+            else this.#push({ ...nothing(said, ''), deletion });
         };
     }
 
@@ -94,10 +96,10 @@ export class UndoHistory {
     #recorded(change, moved) {
         const { page } = this;
         const before = shownOn(page);
-        const deletion = (this.#open = { id: null });
+        const open = (this.#open = { deletion: null });
         const made = change();
         this.#open = null;
-        const step = { ...nothing('', ''), ...difference(before, shownOn(page)), deleted: deletion.id };
+        const step = { ...nothing('', ''), ...difference(before, shownOn(page)), ...open };
         if (made)
             step.moved = [...before.drafts.values()].flatMap(({ draft: { id }, after }) =>
                 moved.includes(id) ? [{ id, after }] : [],
@@ -151,9 +153,8 @@ export class UndoHistory {
         );
         if (ids) this.#rename(ids);
         const shown = { ...step, key: ids?.get(step.key) ?? step.key };
-        // The deletion of states is not made again: that needs a look at what it deletes now.
-        if (ids && !step.deleted && !isEmpty(back))
-            to.push({ ...back, said: step.said, at: step.at, key: shown.key });
+        const known = { said: step.said, at: step.at, key: shown.key, again: step.deletion };
+        if (ids && !isEmpty({ ...back, ...known })) to.push({ ...back, ...known });
         this.#keep();
         return ids ? shown : null;
     }
@@ -172,13 +173,13 @@ export class UndoHistory {
 
 /** @param {string} said @param {string} key @returns {Step} */
 const nothing = (said, key) => ({
-    ...{ said, key, at: 0, stood: null, deleted: null },
+    ...{ said, key, at: 0, stood: null, deletion: null, again: null },
     ...{ drafts: [], moved: [], prose: [] },
 });
 
 /** Whether there is nothing to undo. @param {Step} step */
-const isEmpty = ({ drafts, moved, prose, stood, deleted }) =>
-    !stood && !deleted && [drafts, moved, prose].every((all) => all.length === 0);
+const isEmpty = ({ drafts, moved, prose, stood, deletion, again }) =>
+    !stood && !deletion && !again && [drafts, moved, prose].every((all) => all.length === 0);
 
 /** @param {import('../notebook/page.js').Page} page */
 const shownOn = (page) => ({
@@ -214,13 +215,14 @@ function difference(before, after) {
  * @returns {Map<string | null, string> | null} the new ids of restored drafts by the old ones; null
  *   if there is nothing left to take back
  */
-function takeBack(page, { drafts, moved, prose, stood, deleted }) {
+function takeBack(page, { said, drafts, moved, prose, stood, deletion, again }) {
     const { model } = page;
     const isAsLeft = prose.every(({ state, now }) => isSame(model.states.get(state)?.prose, now));
     // A text that came from elsewhere and was changed since would stand twice.
     if (!isAsLeft && prose.some(({ was, now }) => now.some((text) => !was.includes(text)))) return null;
     let isDone = false;
-    if (deleted) isDone = page.deletion.undoOf(deleted) !== null;
+    if (deletion) isDone = page.deletion.undoOf(deletion.id) !== null;
+    if (again) isDone = page.deletion.again(again, said);
     const ids = putBack(page, drafts);
     isDone ||= ids.size > 0;
     for (const { id, was, now } of drafts) {

@@ -7,6 +7,12 @@ import { PRESENCE_WORDS as WORDS } from '../presence/presence-words.js';
 import { hasEnded } from '../shell/protocol.js';
 
 /** @typedef {import('../shell/model.js').Model} Model */
+/** @typedef {import('../shell/protocol.js').Command} Command */
+/**
+ * @typedef {Extract<Command, {do: 'delete_state' | 'delete_branches' | 'drop_attempt'}>} Deleting
+ * @typedef {{id: string, command: Deleting, to: string}} Deleted A deletion. `id`: of the first
+ *   state or attempt; `to`: where the page goes.
+ */
 
 /** How long the undo is offered, in milliseconds. */
 export const UNDO_MS = 8000;
@@ -29,7 +35,7 @@ export class Deletion {
         /**
          * The command to send when the undo is no longer offered, the position to which an undo
          * returns, and the states that go with all below them.
-         * @type {{command: import('../shell/protocol.js').Command, stood: string | null,
+         * @type {{command: Deleting, stood: string | null,
          *     firsts: string[], timer: unknown}
          *   | null}
          */
@@ -37,7 +43,7 @@ export class Deletion {
         this.offer = { text: WORDS.undo, act: () => this.undo() };
         /**
          * Adds an undo step for the keyboard and the palette.
-         * @type {(deleted: string, said: string) => void}
+         * @type {(deleted: Deleted, said: string) => void}
          */
         this.onDeleted = () => {};
     }
@@ -48,19 +54,8 @@ export class Deletion {
      * @param {boolean} subtree
      */
     async deleteState(state, subtree) {
-        const { model } = this.page;
-        const parent = model.states.get(state)?.parent;
-        if (!parent) return;
-        // Without its subtree, cells that run on the state go on.
-        const failed = () => runsOn(model, [state]).filter((run) => hasEnded(run.status));
-        const ids = subtree ? allBelow(model, [state]) : [state, ...failed().map(({ exec_id }) => exec_id)];
-        if (subtree && !(await this.#confirm(ids))) return;
-        const goal = () => parent;
-        this.#delete({ do: 'delete_state', state, subtree }, ids, {
-            goal,
-            said: WORDS.deleted(...this.#counts(ids)),
-            firsts: subtree ? [state] : [],
-        });
+        const parent = this.page.model.states.get(state)?.parent;
+        if (parent) await this.#delete({ do: 'delete_state', state, subtree }, parent);
     }
 
     /**
@@ -69,46 +64,53 @@ export class Deletion {
      * @param {{kept: string, said: string}} how `kept`: the branch that the page goes to, unless it
      *   shows it; `said`: the notice
      */
-    async deleteBranches({ states, attempts }, { kept, said }) {
-        const { model } = this.page;
-        const ids = [...allBelow(model, states), ...attempts];
-        if (!(await this.#confirm(ids))) return;
-        const goal = () => model.newestBelow(kept);
-        const isElsewhere = !model.lineage(this.page.here).some(({ id }) => id === kept);
-        this.#delete({ do: 'delete_branches', states, attempts }, ids, {
-            goal,
-            said,
-            firsts: states,
-            isElsewhere,
-        });
-    }
-
-    /**
-     * @param {import('../shell/protocol.js').Command} command
-     * @param {string[]} ids of all states and attempts that it deletes
-     * @param {{goal: () => string, said: string, firsts?: string[], isElsewhere?: boolean}} how
-     *   `goal`: the state that a page goes to whose own is deleted, or which is elsewhere;
-     *   `firsts`: the states that it deletes with all below
-     */
-    #delete(command, ids, { goal, said, firsts = [], isElsewhere = false }) {
-        const { here, attempt } = this.page;
-        const left = [attempt, here].find((id) => id !== null && ids.includes(id));
-        const stood = left ?? (isElsewhere ? (attempt ?? here) : null);
-        this.#schedule(command, ids, { stood, firsts });
-        if (stood) this.page.goTo(goal(), true);
-        this.onDeleted(ids[0] ?? '', said);
-        this.page.notify(said, false, { act: this.offer });
+    deleteBranches({ states, attempts }, { kept, said }) {
+        return this.#delete({ do: 'delete_branches', states, attempts }, kept, said);
     }
 
     /** Deletes a failed attempt. @param {string} exec_id */
     forgetAttempt(exec_id) {
-        if (this.pendingIds.has(exec_id)) return;
-        const goal = () => this.page.here;
-        this.#delete({ do: 'drop_attempt', exec_id }, [exec_id], { goal, said: WORDS.deleted(0, 1) });
+        if (!this.pendingIds.has(exec_id)) void this.#delete({ do: 'drop_attempt', exec_id }, this.page.here);
     }
 
     /**
-     * @param {import('../shell/protocol.js').Command} command
+     * Repeats a deletion that was undone.
+     * @param {Deleted} deleted
+     * @param {string} said
+     * @returns {boolean} whether there is something to delete
+     */
+    again({ id, command, to }, said) {
+        const { states, runs } = this.page.model;
+        const isThere = (states.get(id)?.living ?? 'deleted') !== 'deleted' || runs.has(id);
+        if (isThere && !this.pendingIds.has(id)) void this.#delete(command, to, said);
+        return isThere;
+    }
+
+    /**
+     * @param {Deleting} command
+     * @param {string} to the state that a page goes to whose own is deleted; of branches, the state
+     *   that is kept
+     * @param {string} [said] the notice
+     */
+    async #delete(command, to, said) {
+        const { model } = this.page;
+        const firsts = firstsOf(command);
+        if (firsts.length > 0 && !(await this.#confirm(idsOf(model, command)))) return;
+        const ids = idsOf(model, command);
+        const { here, attempt } = this.page;
+        const left = [attempt, here].find((id) => id !== null && ids.includes(id));
+        const areBranches = command.do === 'delete_branches';
+        const isElsewhere = areBranches && !model.lineage(here).some(({ id }) => id === to);
+        const stood = left ?? (isElsewhere ? (attempt ?? here) : null);
+        const done = said ?? WORDS.deleted(...this.#counts(ids));
+        this.#schedule(command, ids, { stood, firsts });
+        if (stood) this.page.goTo(areBranches ? model.newestBelow(to) : to, true);
+        this.onDeleted({ id: ids[0] ?? '', command, to }, done);
+        this.page.notify(done, false, { act: this.offer });
+    }
+
+    /**
+     * @param {Deleting} command
      * @param {string[]} ids
      * @param {{stood: string | null, firsts: string[]}} how
      */
@@ -242,6 +244,27 @@ export class Deletion {
 export function runsOn(model, ids) {
     const on = new Set(ids);
     return [...model.runs.values()].filter((run) => !run.state && on.has(model.baseOf(run) ?? ''));
+}
+
+/** The states that a command deletes with all below them. @param {Deleting} command */
+function firstsOf(command) {
+    if (command.do === 'delete_branches') return command.states;
+    return command.do === 'delete_state' && command.subtree ? [command.state] : [];
+}
+
+/**
+ * The ids of all states and attempts that a command deletes.
+ * @param {Model} model
+ * @param {Deleting} command
+ */
+function idsOf(model, command) {
+    if (command.do === 'drop_attempt') return [command.exec_id];
+    const below = allBelow(model, firstsOf(command));
+    if (command.do === 'delete_branches') return [...below, ...(command.attempts ?? [])];
+    if (below.length > 0) return below;
+    // Without its subtree, cells that run on the state go on.
+    const failed = runsOn(model, [command.state]).filter((run) => hasEnded(run.status));
+    return [command.state, ...failed.map(({ exec_id }) => exec_id)];
 }
 
 /**
