@@ -136,8 +136,8 @@ const socket = new Socket(name, {
         attention.update();
     },
     onEvent: happened,
-    onScope: ({ scope, sandbox, terminals }) => {
-        page.onScope(scope, sandbox, terminals);
+    onScope: ({ scope, sandbox, ...more }) => {
+        page.onScope(scope, sandbox, more);
         if (scope === 'owner') whenLoaded('keptSettings', ({ keepSettings }) => void keepSettings());
     },
     onStatus: (status) => page.onConnection(status),

@@ -125,17 +125,32 @@ testOnOwnServer(
     async () => {
         await run('x = 1');
         await ran(1);
+        // A copy has what is on disk.
+        await page.keyboard.press('Control+s');
+        await page.locator('.notice[data-open]', { hasText: /saved/i }).waitFor();
         await page.getByRole('button', { name: 'More' }).click();
+        await page.getByRole('menuitem', { name: 'Rename notebook', disabled: true }).waitFor();
         await page.getByRole('menuitem', { name: 'Duplicate notebook' }).click();
         const notice = page.locator('.notice', { hasText: 'Duplicated as “main copy”' });
         await notice.getByRole('button', { name: 'Open' }).click();
         await page.waitForURL(/\/n\/main%20copy/);
         await ran(1);
-        await page.getByRole('button', { name: 'More' }).click();
-        await page.getByRole('menuitem', { name: 'Rename notebook' }).click();
+        await run('later = (i for i in [])');
+        await ran(2);
+        const rename = async () => {
+            await page.getByRole('button', { name: 'More' }).click();
+            await page.getByRole('menuitem', { name: 'Rename notebook', disabled: false }).click();
+        };
+        await rename();
+        await page.locator('dialog', { hasText: 'Variables that cannot be saved, such as' }).waitFor();
+        await page.keyboard.press('Escape');
+        await page.keyboard.press('Control+s');
+        await page.locator('.row[aria-label*="one variable could not be saved"]').waitFor();
+        await rename();
+        await page.locator('dialog', { hasText: 'later cannot be saved and is lost.' }).waitFor();
         await answer('Rename', 'other');
         await page.waitForURL(/\/n\/other/);
-        await ran(1);
+        await ran(2);
         await goHome();
         await named(['other', 'main']);
     },
@@ -173,10 +188,15 @@ testOnOwnServer(
         await answer('Delete notebook');
         await named(['main']);
         await focusIs('main');
-        for (const item of ['Rename', 'Delete']) {
-            await choose('main', item);
-            await said(/Ratoon was started with “main”/);
+        // The menu says why they cannot be done; so does the page that is asked nevertheless.
+        await page.getByRole('button', { name: 'Actions for main' }).click();
+        for (const name of [/^Rename/, /^Delete/]) {
+            const item = page.getByRole('menuitem', { name, disabled: true });
+            assert.match(await item.textContent(), /Ratoon was started with this notebook/);
         }
+        await page.keyboard.press('End');
+        await page.keyboard.press('Enter');
+        await said(/Ratoon was started with “main”/);
         forgive(page, /status of 409/);
     },
 );

@@ -30,10 +30,15 @@ export const HOME_WORDS = Object.freeze({
     makeWhy: 'The directory of the notebook gets the same name.',
     makeDo: 'Create',
     renameAsk: (/** @type {string} */ name) => `Rename “${name}”`,
-    renameWhy: (/** @type {boolean} */ isOpen, /** @type {number} */ running) =>
-        `The share links of this notebook keep working.${
-            isOpen ? ' The notebook closes briefly; open pages show the new name.' : ''
-        }${stops(running)}`,
+    renameWhy: (/** @type {string} */ closing, /** @type {number} */ running) =>
+        `The share links of this notebook keep working.${closing}${stops(running)}`,
+    closes: ' The notebook closes briefly; open pages show the new name.',
+    lost: (/** @type {string[] | undefined} */ names) => {
+        if (!names) return ' Variables that cannot be saved, such as open files and generators, are lost.';
+        const [more, are] = [names.length - 3, names.length > 1 ? 'are' : 'is'];
+        const listed = `${names.slice(0, 3).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+        return names.length > 0 ? ` ${listed} cannot be saved and ${are} lost.` : '';
+    },
     renameDo: 'Rename',
     removeAsk: (/** @type {string} */ name) => `Delete “${name}”?`,
     removeWhy: (

@@ -256,8 +256,14 @@ export class Home extends Component {
         const hint = one.is_start ? HOME_WORDS.startHint : undefined;
         const actions = () => [
             { text: NOTEBOOK_WORDS.duplicate, act: () => void this.#duplicate(one) },
-            { text: HOME_WORDS.rename, hint, act: () => this.#rename(one) },
-            { text: HOME_WORDS.remove, hint, isBad: !one.is_start, act: () => this.#remove(one) },
+            { text: HOME_WORDS.rename, hint, isOff: one.is_start, act: () => this.#rename(one) },
+            {
+                text: HOME_WORDS.remove,
+                hint,
+                isBad: !one.is_start,
+                isOff: one.is_start,
+                act: () => this.#remove(one),
+            },
         ];
         const mark = one.running ? HOME_WORDS.running(one.running) : one.is_open ? HOME_WORDS.isOpen : '';
         return html`

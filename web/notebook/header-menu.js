@@ -22,6 +22,7 @@ import { ask, confirmByName } from '../ui/dialog.js';
 import { clearOutputs } from '../cell/clear-outputs.js';
 import { countOfAll } from '../cell/run-all.js';
 import { downloadsOf } from './download.js';
+import { isInMemory, missingOf } from '../checkpoints/residency.js';
 import { mayForget, openSettings, openShare, openTrash } from './header.js';
 import { withPart } from '../shell/lazy-parts.js';
 import { List } from '../ui/menu.js';
@@ -58,7 +59,12 @@ const actionsOf = (controller) => {
         { text: EDITOR_WORDS.palette, act: () => controller.showPalette() },
         { text: WORDS.keys, act: () => withPart('sheet', page, ({ showShortcuts }) => showShortcuts()) },
         page.mayRun && { text: LINT_WORDS.formatAll, act: () => controller.formatDrafts() },
-        page.scope === 'owner' && { text: NOTEBOOK_WORDS.renameThis, act: () => void rename(page) },
+        page.scope === 'owner' && {
+            text: NOTEBOOK_WORDS.renameThis,
+            hint: page.isStart ? HOME_WORDS.startHint : undefined,
+            isOff: page.isStart,
+            act: () => void rename(page),
+        },
         page.scope === 'owner' && { text: NOTEBOOK_WORDS.duplicateThis, act: () => void duplicate(page) },
         ...downloadsOf(page),
         page.model.python && {
@@ -74,16 +80,22 @@ const actionsOf = (controller) => {
 /** Asks for a new name of the notebook. @param {import('./page.js').Page} page */
 export async function rename(page) {
     const { name } = page.model;
-    const all = await notebooks.list().catch(() => []);
-    if (all.some((one) => one.name === name && one.is_start))
-        return page.notify(HOME_WORDS.startWhy(name), true);
+    if (page.isStart) return page.notify(HOME_WORDS.startWhy(name), false);
+    const states = [...page.model.states.values()].filter(
+        (state) => state.parent !== null && isInMemory(state),
+    );
+    const lost = [...new Set(states.flatMap((state) => missingOf(state).map((one) => one.name)))];
     const running = page.model.openRuns().length;
-    const renamed = await askForName({ name, is_open: true, running }, (to) =>
+    const about = { name, is_open: true, running, lost: states.every(isSaved) ? lost : undefined };
+    const renamed = await askForName(about, (to) =>
         notebooks.rename(name, to, running > 0).then(() => '', messageOf),
     );
     if (renamed !== null && renamed !== name) location.assign(notebooks.notebookAt(renamed) + location.hash);
     return undefined;
 }
+
+/** @param {import('../shell/protocol.js').State} state */
+const isSaved = ({ checkpoint, saving }) => checkpoint !== null && saving.now !== 'failed';
 
 /** Copies the notebook and offers to open the copy. @param {import('./page.js').Page} page */
 export async function duplicate(page) {

@@ -92,6 +92,8 @@ export class Page {
         this.sandbox = undefined;
         /** Whether the user may open terminals. */
         this.hasTerminals = false;
+        /** Whether the server was started with this notebook. */
+        this.isStart = false;
         /** @type {Connection} */
         this.connection = 'connecting';
         this.isLoaded = false;
@@ -296,10 +298,11 @@ export class Page {
     /**
      * @param {import('../shell/protocol.js').Scope} scope
      * @param {import('../shell/protocol.js').Sandbox} [sandbox]
-     * @param {boolean} [hasTerminals]
+     * @param {{terminals?: boolean, start?: boolean}} [more]
      */
-    onScope(scope, sandbox, hasTerminals = false) {
-        this.hasTerminals = hasTerminals;
+    onScope(scope, sandbox, { terminals = false, start = false } = {}) {
+        this.hasTerminals = terminals;
+        this.isStart = start;
         this.ownScope = scope;
         this.sandbox = sandbox;
         this.#moveWidgets();

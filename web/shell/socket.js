@@ -33,7 +33,7 @@ const KEEPALIVE_BYTES = 64 * 1024;
  *   } onSnapshot `isAnotherEpoch`: the notebook was opened again since, perhaps after a crash
  * @property {(event: import('./protocol.js').Event) => void} onEvent
  * @property {(you: {scope: import('./protocol.js').Scope,
- *   sandbox?: import('./protocol.js').Sandbox, terminals?: boolean}) => void} onScope what the user
+ *   sandbox?: import('./protocol.js').Sandbox, terminals?: boolean, start?: boolean}) => void} onScope what the user
  *   may do
  * @property {(status: 'open' | 'waiting' | 'ended' | 'gone') => void} onStatus
  * @property {(to: string | null) => void} onLeft the notebook was renamed or deleted; receives its

@@ -6,8 +6,8 @@ import { Component, html } from '../vendor/preact.js';
 
 /**
  * @typedef {{text: string, hint?: string, words?: string, act: () => void, isBad?: boolean,
- *   icon?: () => any} | null | false} Action `words`: other words by which the palette finds it;
- *   the hint of an action with an icon is its key
+ *   isOff?: boolean, icon?: () => any} | null | false} Action `words`: other words by which the palette finds it;
+ *   the hint of an action with an icon is its key; `isOff`: the hint says why it cannot be done now
  */
 
 /** The room around a list, and the least height of a list that scrolls, in px. */
@@ -105,11 +105,11 @@ export class List extends Component {
                     )}</div>`
                 }
                 ${all.map(
-                    ({ text, hint, act, isBad, icon }) =>
+                    ({ text, hint, act, isBad, isOff, icon }) =>
                         !icon &&
                         html`
                     <button role="menuitem" tabindex="-1" data-bad=${isBad ? '' : null}
-                        onClick=${choose(act)}>
+                        aria-disabled=${isOff ? 'true' : null} onClick=${choose(act)}>
                         ${text}${hint && html` <small>${hint}</small>`}
                     </button>`,
                 )}

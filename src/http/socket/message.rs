@@ -78,12 +78,13 @@ fn to_json(reply: Option<u64>, answer: &Reply) -> String {
 }
 
 /// The greeting: the first message to a client. It contains the client's scope, what cells may do
-/// if that is restricted, whether the client may open terminals, and the epoch of the events that
-/// follow.
+/// if that is restricted, whether the client may open terminals, whether the server was started with
+/// this notebook, and the epoch of the events that follow.
 pub(super) fn greeting(
     scope: Scope,
     sandbox: Option<&SandboxRules>,
     has_terminals: bool,
+    is_start: bool,
     epoch: &str,
 ) -> String {
     let mut you = json!({"scope": scope.word()});
@@ -92,6 +93,9 @@ pub(super) fn greeting(
     }
     if has_terminals {
         you["terminals"] = json!(true);
+    }
+    if is_start {
+        you["start"] = json!(true);
     }
     json!({"epoch": epoch, "you": you}).to_string()
 }
@@ -130,7 +134,7 @@ mod tests {
 
     #[test]
     fn replies_and_greetings_are_flat_json() {
-        assert_eq!(greeting(Scope::View, None, false, "e"), r#"{"epoch":"e","you":{"scope":"view"}}"#);
+        assert_eq!(greeting(Scope::View, None, false, false, "e"), r#"{"epoch":"e","you":{"scope":"view"}}"#);
         assert_eq!(reply(7, &Reply::Done), r#"{"reply":7,"kind":"done"}"#);
         assert_eq!(
             refusal(None, Problem::new(Kind::Busy, "w", "y", "h")),

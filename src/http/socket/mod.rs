@@ -282,7 +282,8 @@ async fn write_messages(
     let Subscription { epoch, missed, mut events } = subscription;
     let (app, scope) = (&client.app, client.access.scope);
     let has_terminals = app.terminals.is_some() && scope == Scope::Owner;
-    let greeting = message::greeting(scope, app.sandbox.as_ref(), has_terminals, &epoch);
+    let is_start = client.session.name() == app.start.name();
+    let greeting = message::greeting(scope, app.sandbox.as_ref(), has_terminals, is_start, &epoch);
     let mut waiting = Waiting::new(greeting, missed);
     let whole_by = Instant::now() + WHOLE_TIMEOUT;
     let mut beat = tokio::time::interval_at(Instant::now() + BEAT, BEAT);
