@@ -211,3 +211,14 @@ test(
     },
     nightly(),
 );
+
+test('a notice about cells that wait to run goes when one of them runs', async () => {
+    await runAll('a = 1', 'b = 2');
+    await focus(1);
+    await keys('Control+Shift+ArrowUp');
+    const notice = page.locator('.notice[data-open]', { hasText: 'to run in a new branch' });
+    await notice.waitFor();
+    await keys('Control+Enter');
+    await ran(1);
+    await notice.waitFor({ state: 'detached' });
+});

@@ -289,6 +289,7 @@ export class EditCommands {
             said: ({ count }) => said(count),
             key,
             isTold: true,
+            untilRun: true,
         }).keys;
     }
 
@@ -412,6 +413,7 @@ export class EditCommands {
         return this.history.record(() => this.operations.restart(), {
             said: ({ count, others }) => WHOLE.restarted(count, others),
             isTold: true,
+            untilRun: true,
         }).first;
     }
 

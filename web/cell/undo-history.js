@@ -72,18 +72,19 @@ export class UndoHistory {
      * @template T
      * @param {() => T} change
      * @param {{said: string | ((made: T) => string), key?: string, isTold?: boolean,
-     *   moved?: string[]}} how `said`: names the step; `key`: see `Step`; `isTold`: whether a
-     *   notice offers the undo; `moved`: the drafts that it moves
+     *   untilRun?: boolean, moved?: string[]}} how `said`: names the step; `key`: see `Step`;
+     *   `isTold`: whether a notice offers the undo; `untilRun`: whether only until a cell runs,
+     *   because it says what waits to run; `moved`: the drafts that it moves
      * @returns {T}
      */
-    record(change, { said, key = '', isTold = false, moved = [] }) {
+    record(change, { said, key = '', isTold = false, untilRun = false, moved = [] }) {
         const { made, step } = this.#recorded(change, moved);
         if (!isEmpty(step)) {
             step.said = typeof said === 'string' ? said : said(made);
             step.key = key;
             this.undone = [];
             this.#push(step);
-            if (isTold) this.page.notify(step.said, false, { act: this.offer });
+            if (isTold) this.page.notify(step.said, false, { act: this.offer, untilRun });
         }
         return made;
     }

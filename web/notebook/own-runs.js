@@ -388,6 +388,7 @@ export class OwnRuns {
      */
     #startAll(command, { codes, known, isFollowed } = NO_VARIANTS) {
         if (isFollowed) this.#started.set(command.exec_id, this.page.here);
+        if (this.page.notice?.untilRun) this.page.dismissNotice();
         const areVariants = codes.length + known > 0;
         const first = areVariants ? { ...command, variant: true } : command;
         const runs = codes.map((code) => ({ ...first, exec_id: newId(), code }));

@@ -41,7 +41,7 @@ import { WORDS } from '../shell/words.js';
 /**
  * @typedef {{text: string, act: () => void}} NoticeAction
  * @typedef {{text: string, isBad: boolean, act?: NoticeAction, other?: NoticeAction,
- *   stays?: boolean}} Notice
+ *   stays?: boolean, untilRun?: boolean}} Notice `untilRun`: only until a cell of this tab runs
  */
 
 /**
@@ -598,7 +598,7 @@ export class Page {
     /**
      * @param {string} text
      * @param {boolean} isBad
-     * @param {{act?: NoticeAction, other?: NoticeAction, stays?: boolean}} [more]
+     * @param {Omit<Notice, 'text' | 'isBad'>} [more]
      */
     notify(text, isBad, more = {}) {
         this.notice = { text, isBad, ...more };
