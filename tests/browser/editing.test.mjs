@@ -9,6 +9,7 @@ import {
     choose,
     drafts,
     focused,
+    onDisk,
     open,
     page,
     ran,
@@ -628,9 +629,10 @@ test(
         await ran(1);
         await run('y = 2');
         await ran(2);
-        await choose(4, 'Move the cell down');
+        await choose(5, 'Move the cell down');
         await ran(0);
-        await is('three', 'three', 'two', 'one', 'y = 2', 'x = 1');
+        const empty = 'Type Python here. Shift-Enter runs it.';
+        await is(empty, 'three', 'three', 'two', 'one', 'y = 2', 'x = 1');
     },
 );
 
@@ -737,6 +739,26 @@ test('a cell that fails out of sight is told, with a way to it', nightly(), asyn
     await run('1 / 0', 'Control+Enter');
     await page.locator('.cell:not([data-fresh])').last().locator('.error-view').waitFor();
     assert.equal(await notice.count(), 0);
+});
+
+test('an empty cell between cells that ran stays through a reload, runs and moves around it', async () => {
+    await three();
+    await page.locator('.cell').nth(0).focus();
+    await keys('b');
+    const kinds = () => page.$$eval('.cell', (all) => all.map((one) => one.dataset.kind));
+    const before = ['ran', 'draft', 'ran', 'ran', 'draft'];
+    await becomes(kinds, before);
+    await onDisk();
+    await page.reload();
+    await page.waitForSelector('.notebook[aria-busy="false"]');
+    await becomes(kinds, before);
+    // The last cell moves up, and then all run again.
+    await page.locator('.cell').nth(3).focus();
+    await keys('Control+Shift+ArrowUp');
+    await becomes(kinds, ['ran', 'draft', 'draft', 'draft', 'draft']);
+    await keys('Control+Shift+Enter');
+    await ran(3);
+    await becomes(kinds, before);
 });
 
 test('Ctrl-Backspace merges with the cell above, also cells that ran', async () => {

@@ -130,6 +130,7 @@ test('a restart puts the cells of the lineage on the start as drafts, in order, 
             ['c', 'b changed'],
             ['c', 'code of run-c'],
             ['m', '# t'],
+            ['c', ' '],
             ['c', 'kept'],
         ],
     );

@@ -77,7 +77,7 @@ export class CellOperations {
         const isBeside = cell.kind !== 'draft' || cell.isInside;
         const on = isBeside ? here : cell.draft.on;
         const after = isBeside ? null : cell.isFresh ? drafts.lastOn(on) : cell.draft.id;
-        return drafts.add({ id: newId(), on, ...piece }, after);
+        return this.addAt({ on }, after, piece);
     }
 
     /**
@@ -99,7 +99,7 @@ export class CellOperations {
      */
     addAt({ on, before }, after, piece) {
         const id = newId();
-        if (on !== this.page.here) this.page.openedDrafts.add(id);
+        this.page.openedDrafts.add(id);
         return this.page.drafts.add({ id, on, before, ...piece }, after);
     }
 
@@ -273,7 +273,7 @@ export class CellOperations {
         for (const { id } of this.#copiesAt(on)) drafts.remove(id);
         /** @type {string[]} */
         const made = [];
-        for (const piece of pieces) made.push(drafts.add({ id: newId(), on, ...piece }, made.at(-1) ?? null));
+        for (const piece of pieces) made.push(this.addAt({ on }, made.at(-1) ?? null, piece));
         page.goTo(on);
         const count = pieces.filter(({ kind, source }) => kind === 'code' && source.trim()).length;
         return { made, count };
@@ -406,10 +406,8 @@ export function shownPieces(cell) {
     if (cell.kind === 'text') return [{ kind: 'markdown', source: cell.text }];
     if (cell.kind === 'ran') return [{ kind: 'code', source: textOf(cell), ...originOf(cell) }];
     if (cell.kind !== 'draft' || cell.isFresh) return [];
-    const { kind, source, imported_cell } = cell.draft;
-    // The server exports also the empty cells of an imported file.
-    const isMeant = source.trim() || typeof imported_cell === 'number';
-    return isMeant ? [{ kind, source, ...originOf(cell) }] : [];
+    const { kind, source } = cell.draft;
+    return [{ kind, source, ...originOf(cell) }];
 }
 
 /**

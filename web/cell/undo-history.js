@@ -100,6 +100,8 @@ export class UndoHistory {
         const open = (this.#open = { deletion: null });
         const made = change();
         this.#open = null;
+        // The drafts that it opened.
+        page.saveTabState();
         const step = { ...nothing('', ''), ...difference(before, shownOn(page)), ...open };
         if (made)
             step.moved = [...before.drafts.values()].flatMap(({ draft: { id }, after }) =>
@@ -275,7 +277,7 @@ function putBack(page, drafts) {
         const stale_run = draft.stale_run ?? runOfDraft.get(id) ?? importedOf.get(id) ?? null;
         const added = { ...draft, id: newId(), on, stale_run };
         ids.set(id, page.drafts.add(added, ids.get(after) ?? after));
-        if (on !== page.here) page.openedDrafts.add(added.id);
+        page.openedDrafts.add(added.id);
     }
     return ids;
 }

@@ -99,7 +99,7 @@ export class Page {
         this.isLoaded = false;
         this.freshId = newId();
         /** Drafts of this tab between cells that ran: shown even if empty. @type {Set<string>} */
-        this.openedDrafts = new Set();
+        this.openedDrafts = new Set(host.recall('opened') ?? []);
         /**
          * The runs of new versions of cells that ran, by the state of the earlier version: they
          * wait, run, or have failed. The cell shows such a run in place of its own.
@@ -623,6 +623,8 @@ export class Page {
         this.host.remember('texts', [...this.textEdits]);
         this.host.remember('mine', this.ownRuns.kept);
         this.host.remember('waiting', [...this.ownRuns.waiting]);
+        const isThere = (/** @type {string} */ id) => this.drafts.get(id);
+        this.host.remember('opened', [...this.openedDrafts].filter(isThere));
         this.host.remember('branchColours', this.branches.kept);
     }
 }
