@@ -67,6 +67,8 @@ export class CheckpointController {
         )
             return;
         this.requested.add(state);
+        // It may tell of an earlier replay that failed.
+        if (this.page.notice?.isBad) this.page.dismissNotice();
         this.host.requestPaint();
         const reply = await this.host.send({ do: 'replay', state });
         this.requested.delete(state);

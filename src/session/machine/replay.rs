@@ -86,25 +86,14 @@ impl Replays {
     fn begin(&mut self, core: &mut Core, target: &StateId) -> Result<&mut Replay, Problem> {
         if !self.all.contains_key(target) {
             let (from, steps) = replay_path(core, target)?;
-            let refused = |why: &str| {
-                Problem::new(
-                    Kind::Lost,
-                    format!("replay state {target}"),
-                    why,
-                    "run the cells again from the first state",
-                )
-            };
+            let what = replay_of(core, target);
             if !core.processes.has_room() {
-                return Err(Problem::new(
-                    Kind::Busy,
-                    format!("replay state {target}"),
-                    "too many cells are running",
-                    "try again",
-                ));
+                return Err(Problem::new(Kind::Busy, what, "too many cells are running", "try again"));
             }
-            let head = core
-                .branch(&from, Doing::Replay(target.clone()))
-                .ok_or_else(|| refused("the state that the replay would start from has no process"))?;
+            let Some(head) = core.branch(&from, Doing::Replay(target.clone())) else {
+                let why = "the state that the replay would start from has no process";
+                return Err(Problem::new(Kind::Lost, what, why, "run the cells again from the first state"));
+            };
             let total = steps.len();
             let (tickets, runs, replays, spare) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
             self.all.insert(target.clone(), Replay { head, steps, done: 0, tickets, runs, replays, spare });
@@ -222,7 +211,7 @@ impl Replays {
         replay.spare.into_iter().for_each(|spare| core.end(spare));
         core.publish(Live::Replaying { state: target.clone(), done: 0, total: 0 });
         let how = "run its cells one by one, and fix the cell that fails";
-        let refused = Problem::new(Kind::Lost, format!("replay state {target}"), why, how);
+        let refused = Problem::new(Kind::Lost, replay_of(core, target), why, how);
         core.answer_all(replay.tickets, &Reply::Refused(refused));
         for waiting in replay.replays {
             self.failed(core, &waiting, why);
@@ -261,10 +250,10 @@ fn replay_path(core: &Core, target: &StateId) -> Result<(StateId, Vec<StateId>),
     let steps: Vec<StateId> = lineage[start + 1..].iter().map(|s| s.id.clone()).collect();
     for id in &steps {
         if code_of(core, id).is_none() {
-            let why = format!("the code of state {id} is lost");
+            let why = "the code of an earlier state is lost";
             return Err(Problem::new(
                 Kind::Lost,
-                format!("replay state {target}"),
+                replay_of(core, target),
                 why,
                 "write the cell again and run it",
             ));
@@ -301,6 +290,15 @@ fn is_whole_in_memory(state: &State) -> bool {
 
 fn is_partial(state: &State) -> bool {
     matches!(&state.restored_from, Some(RestoredFrom::Checkpoint { missing }) if !missing.is_empty())
+}
+
+/// What a replay does, in words: a state is called by its label or by the number of its cell.
+fn replay_of(core: &Core, target: &StateId) -> String {
+    match core.notebook.state(target) {
+        Some(State { label: Some(label), .. }) => format!("replay the state “{label}”"),
+        Some(State { exec_count, .. }) if *exec_count > 0 => format!("replay the state of In[{exec_count}]"),
+        _ => format!("replay state {target}"),
+    }
 }
 
 /// The exec id of a replay, with which the replay can be interrupted.

@@ -33,8 +33,8 @@ class RunningCell:
         if self.is_widget:
             return f"{who} cannot ask anybody in the code of a widget: call it in a cell."
         return (
-            f"{who} cannot ask anybody: this run was started over REST. Pass the value in the code,"
-            " or run the cell on the page."
+            f"{who} cannot ask anybody: this run was started over REST, or replays a cell."
+            " Pass the value in the code, or run the cell on the page."
         )
 
 

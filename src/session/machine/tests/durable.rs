@@ -832,8 +832,8 @@ fn a_replay_that_fails_names_the_cell() {
         p5 raises KeyError
             kill p5
             replaying s2: 0 of 0
-            answer 15: refused, lost: replay state s2: this time the cell In[1] failed: KeyError: message
-            answer 16: refused, lost: replay state s2: this time the cell In[1] failed: KeyError: message
+            answer 15: refused, lost: replay the state of In[1]: this time the cell In[1] failed: KeyError: message
+            answer 16: refused, lost: replay the state of In[1]: this time the cell In[1] failed: KeyError: message
         replay s2
             p1 forks p6, head
             replaying s2: 0 of 2
@@ -841,7 +841,7 @@ fn a_replay_that_fails_names_the_cell() {
         interrupt replay:s2
             kill p6
             replaying s2: 0 of 0
-            answer 19: refused, lost: replay state s2: the replay was stopped
+            answer 19: refused, lost: replay the state of In[1]: the replay was stopped
             answer 20: interrupted true
         initial
         └─ s1 (a) Replay

@@ -1050,7 +1050,7 @@ fn a_replay_through_a_partial_state_wants_its_cell_to_fail_the_same_way() {
            └─ s2 (b) Replay
         └─ s1 (a, partial) Replay
         initial
-            answer 14: refused, lost: replay state s2: this time the cell In[1] failed differently: NameError: message
+            answer 14: refused, lost: replay the state of In[1]: this time the cell In[1] failed differently: NameError: message
             replaying s2: 0 of 0
             kill p5"#]]
     .assert_eq(&last("p5 raises NameError having set"));
@@ -1058,7 +1058,7 @@ fn a_replay_through_a_partial_state_wants_its_cell_to_fail_the_same_way() {
            └─ s2 (b) Replay
         └─ s1 (a, partial) Replay
         initial
-            answer 14: refused, lost: replay state s2: this time the cell In[1] failed differently: ValueError: message
+            answer 14: refused, lost: replay the state of In[1]: this time the cell In[1] failed differently: ValueError: message
             replaying s2: 0 of 0
             kill p5"#]]
     .assert_eq(&last("p5 raises ValueError"));
