@@ -42,19 +42,21 @@ export class RunCommands {
         const keys = chosen.map(({ props }) => props.cell.key);
         if (all.length < 2 || keys.length === 0) return view.run(then);
         const last = all.findLast(({ props }) => isWhole(props.cell))?.props.cell.key ?? '';
-        if (
-            chosen.some(
-                ({ props: { cell } }) => cell.kind === 'ran' || (cell.kind === 'draft' && cell.isInside),
-            )
-        )
+        const isInLine = (/** @type {CellData} */ cell) =>
+            cell.kind === 'ran' || (cell.kind === 'draft' && cell.isInside);
+        if (chosen.some(({ props }) => isInLine(props.cell)))
             return void withPart('runAll', this.page, (part) => part.runAgain(this, keys, last, then), false);
         for (const one of chosen) this.run(one, 'stay');
         this.afterSelection(last, then);
         return undefined;
     }
 
-    /** Moves the focus after the selected cells were run. @param {string} last the key of the last */
-    afterSelection(last, /** @type {'next' | 'stay' | 'insert'} */ then) {
+    /**
+     * Moves the focus after selected cells were run.
+     * @param {string} last the key of the last one
+     * @param {'next' | 'stay' | 'insert'} then
+     */
+    afterSelection(last, then) {
         const cell = this.page.cells().find(({ key }) => key === last);
         if (then === 'next') this.focus.go({ after: last });
         if (then === 'insert' && cell) this.edits.insertAtEnd(cell);
