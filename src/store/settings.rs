@@ -47,19 +47,28 @@ impl Settings {
         }
     }
 
-    /// Changes the settings that are named, and returns all.
+    /// Changes the settings that are named, and returns all. An empty text removes a setting.
     ///
     /// # Errors
-    /// When a name or text is too long, or the file cannot be read or written. Nothing is changed
-    /// then.
+    /// When a name is empty, a name or text is too long, or the file cannot be read or written.
+    /// Nothing is changed then.
     pub fn change(&self, changes: BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Problem> {
         let _lock = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all = self.read()?;
+        let is_wrong = |(name, text): (&String, &String)| {
+            !(1..=MAX_BYTES).contains(&name.len()) || text.len() > MAX_BYTES
+        };
+        let is_any_wrong = changes.iter().any(is_wrong);
         all.extend(changes);
-        let is_too_long = |(name, text): (&String, &String)| name.len() > MAX_BYTES || text.len() > MAX_BYTES;
-        if all.len() > MAX_SETTINGS || all.iter().any(is_too_long) {
-            let why = format!("there may be {MAX_SETTINGS} settings of {MAX_BYTES} bytes each");
-            return Err(Problem::bad_request("keep the settings", why, "send fewer or shorter ones"));
+        all.retain(|_, text| !text.is_empty());
+        if is_any_wrong || all.len() > MAX_SETTINGS {
+            let why =
+                format!("there may be {MAX_SETTINGS} settings, with names and texts of {MAX_BYTES} bytes");
+            return Err(Problem::bad_request(
+                "keep the settings",
+                why,
+                "send fewer or shorter ones, with names",
+            ));
         }
         let failed = |why: String| {
             Problem::new(Kind::Disk, "keep the settings", why, format!("check {}", self.dir.display()))

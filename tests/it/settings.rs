@@ -28,9 +28,12 @@ fn settings_are_kept_for_the_owner_and_changed_one_by_one() {
     assert_eq!(all.json(), json!({"settings": {"theme": "light", "wraps": "yes"}}));
 
     let long = "x".repeat(101);
-    for refused in [json!({"settings": {"theme": long}}), json!({"settings": {"theme": 1}}), json!({})] {
+    let wrong = [json!({"theme": long}), json!({"theme": 1}), json!({"": "dark"}), Value::Null];
+    for refused in wrong.map(|settings| json!({"settings": settings})) {
         assert_eq!(change(&server, &refused).status, 400, "{refused}");
     }
+    assert_eq!(change(&server, &json!({"settings": {"tabs": "2"}})).json()["settings"]["tabs"], "2");
+    assert_eq!(change(&server, &json!({"settings": {"tabs": ""}})).json(), all.json());
     let many: Map<String, Value> = (0..101).map(|i| (format!("s{i}"), json!("x"))).collect();
     assert_eq!(change(&server, &json!({"settings": many})).status, 400);
     assert_eq!(get(&server).json(), all.json());

@@ -33,8 +33,8 @@ const KEEPALIVE_BYTES = 64 * 1024;
  *   } onSnapshot `isAnotherEpoch`: the notebook was opened again since, perhaps after a crash
  * @property {(event: import('./protocol.js').Event) => void} onEvent
  * @property {(you: {scope: import('./protocol.js').Scope,
- *   sandbox?: import('./protocol.js').Sandbox, terminals?: boolean, start?: boolean}) => void} onScope what the user
- *   may do
+ *   sandbox?: import('./protocol.js').Sandbox, terminals?: boolean, start?: boolean}) => void
+ *   } onScope what the user may do; `start`: whether the server was started with this notebook
  * @property {(status: 'open' | 'waiting' | 'ended' | 'gone') => void} onStatus
  * @property {(to: string | null) => void} onLeft the notebook was renamed or deleted; receives its
  *   new name, if known

@@ -6,8 +6,9 @@ import { Component, html } from '../vendor/preact.js';
 
 /**
  * @typedef {{text: string, hint?: string, words?: string, act: () => void, isBad?: boolean,
- *   isOff?: boolean, icon?: () => any} | null | false} Action `words`: other words by which the palette finds it;
- *   the hint of an action with an icon is its key; `isOff`: the hint says why it cannot be done now
+ *   isOff?: boolean, icon?: () => any} | null | false} Action `words`: other words by which the
+ *   palette finds it; the hint of an action with an icon is its key; `isOff`: the hint says why it
+ *   cannot be done now
  */
 
 /** The room around a list, and the least height of a list that scrolls, in px. */

@@ -78,8 +78,8 @@ fn to_json(reply: Option<u64>, answer: &Reply) -> String {
 }
 
 /// The greeting: the first message to a client. It contains the client's scope, what cells may do
-/// if that is restricted, whether the client may open terminals, whether the server was started with
-/// this notebook, and the epoch of the events that follow.
+/// if that is restricted, whether the client may open terminals, whether the server was started
+/// with this notebook, and the epoch of the events that follow.
 pub(super) fn greeting(
     scope: Scope,
     sandbox: Option<&SandboxRules>,
