@@ -632,7 +632,7 @@ export class EditCommands {
 
     /** @param {CellView} view */
     split(view) {
-        this.change(this.#chosen(view), () => this.#split(view));
+        this.change([view.props.cell], () => this.#split(view));
     }
 
     /** @param {CellView} view */
