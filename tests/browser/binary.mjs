@@ -74,6 +74,7 @@ const BUNDLED = [
     'style/plain.css',
     'signin.js',
     'strip-token.js',
+    'find-worker.js',
 ];
 
 /**

@@ -194,7 +194,7 @@ test('the bundles contain every module and style once, without comments and othe
     let before = 0;
     let after = 0;
     const pages = ['notebook.js', 'notebook-later.js', 'home.js', 'terminal-page.js', 'signin.js'];
-    for (const path of [...pages, 'strip-token.js']) {
+    for (const path of [...pages, 'strip-token.js', 'find-worker.js']) {
         const inside = new Set();
         for (const [, name, text] of (await served(path)).matchAll(
             /^const \$\$\d+ = \(\(\) => \{[^\n]*\/\/ (\S+)\n(.*?)^return \{[^\n]*\};\n\}\)\(\);$/gms,

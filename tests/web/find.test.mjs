@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { patternOf, nextMatch, matchesIn, replaceIn } from '../../web/find/matches.js';
-import { outputTexts } from '../../web/find/searched-outputs.js';
+import { searchedOutputs } from '../../web/find/searched-outputs.js';
+import { piecesOf, tableText } from '../../web/find/table-text.js';
 import { toPoints, toUnits } from '../../web/text/points.js';
 import {
     asksByItself,
@@ -16,7 +17,7 @@ import {
 
 /** @returns {any} a pattern, or an error text */
 const query = (text, more = {}) => patternOf({ text, isCase: false, isWord: false, isRegex: false, ...more });
-const found = (text, pattern) => matchesIn(text, pattern).map(({ from, to }) => text.slice(from, to));
+const found = (text, pattern) => matchesIn(text, pattern).spans.map(({ from, to }) => text.slice(from, to));
 
 test('a text is found literally, by case, as a word, or as a regular expression', () => {
     assert.deepEqual(found('X = x[0]', query('x')), ['X', 'x']);
@@ -83,11 +84,38 @@ test('the searched outputs are prints, plain results, tables and error messages'
             value({ 'text/plain': 'a b', 'text/html': '<table></table>' }),
         ],
     });
+    const outputTexts = (of) => searchedOutputs(of).map(({ text }) => text);
     assert.deepEqual(outputTexts(run), ['red\n2%', '42', '', 'a b', "KeyError: 'k'"]);
     stream.pieces.push('\nmore');
     run.rev = 2;
     assert.equal(outputTexts(run)[0], 'red\n2%\nmore');
     assert.deepEqual(outputTexts(undefined), []);
+});
+
+test('a text has at most 10,000 matches, and more are not counted', () => {
+    assert.equal(matchesIn('a'.repeat(10_000), query('a')).isCut, false);
+    const { spans, isCut } = matchesIn('a'.repeat(10_001), query('a'));
+    assert.deepEqual([spans.length, isCut], [10_000, true]);
+});
+
+test('the text of a table is that of its cells, and a match is in one or more of them', () => {
+    const table = tableText(
+        '<style>td { }</style><table class="dataframe">\n<thead><tr style="x"><th></th><th>a&amp;b</th></tr></thead>' +
+            '<tr>\n <th>0</th>\n <td><b>x</b>&lt;&#121;&#x7a;&unknown;</td></tr></table><p>1 row</p>',
+    );
+    assert.equal(table.text, '\ta&b\n0\tx<yz&unknown;');
+    assert.deepEqual(table.starts, [0, 1, 5, 7]);
+    const pieces = (text) => {
+        const from = table.text.indexOf(text);
+        return piecesOf(table, { from, to: from + text.length });
+    };
+    assert.deepEqual(pieces('<y'), [{ cell: 3, from: 1, to: 3, text: '<y' }]);
+    assert.deepEqual(pieces('b\n0\tx'), [
+        { cell: 1, from: 2, to: 3, text: 'b' },
+        { cell: 2, from: 0, to: 1, text: '0' },
+        { cell: 3, from: 0, to: 1, text: 'x' },
+    ]);
+    assert.deepEqual(pieces('\n'), []);
 });
 
 test('offsets are converted to code points for the server', () => {

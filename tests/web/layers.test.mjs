@@ -38,7 +38,7 @@ const PURE = {
     editor: ['code-assist'],
     example: ['example-cells', 'guide'],
     files: ['files', 'file-browser'],
-    find: ['matches', 'searched-outputs'],
+    find: ['matches', 'searched-outputs', 'table-text'],
     graph: [
         'branches',
         'code-name',

@@ -48,6 +48,7 @@ METADATA = [
 # Our files under web/ that browsers fetch by these names: entries of bundles, and single files.
 OURS = {
     "early.js",
+    "find-worker.js",
     "home.js",
     "home/home.css",
     "icon.svg",

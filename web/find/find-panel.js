@@ -3,15 +3,19 @@
 // match, and the panel.
 
 import { runOrStale, textOf } from '../notebook/cell-list.js';
-import { patternOf, nextMatch, matchesIn, replaceIn } from './matches.js';
+import { patternOf, nextMatch } from './matches.js';
 import { Component, html } from '../vendor/preact.js';
 import { EDITOR_WORDS as WORDS } from '../editor/editor-words.js';
 import { FIND_WORDS as SAY } from './find-words.js';
 import { mark } from './match-highlights.js';
-import { markOutputs, scrollToMatch } from './output-highlights.js';
-import { outputTexts } from './searched-outputs.js';
+import { markOutputs } from './output-highlights.js';
+import { scrollToCode, scrollToMatch } from './scroll-to-match.js';
+import { searchedOutputs } from './searched-outputs.js';
+import { TextSearch } from './text-search.js';
 import { cellElement } from '../cell/focus.js';
+import { Frame } from '../outputs/frame.js';
 import { isOutputFolded, toggleFold } from '../outputs/outputs.js';
+import { isUntrustedHeld } from '../outputs/untrusted-output.js';
 import { CloseIcon, DownIcon, OnIcon, UpIcon, icon } from '../ui/icons.js';
 
 /** The letters “ab”, underlined. */
@@ -26,6 +30,11 @@ const WholeWordIcon = icon(
  *   index among the matches in that text; `from` and `to`: offsets in that text.
  */
 
+/** @typedef {import('./matches.js').Matches} Matches */
+
+/** The height of a row of a table in a frame, in px. */
+const ROW = 28;
+
 /** The maximum length of a selection that `open` takes as the query, in characters. */
 const LONGEST_SEED = 200;
 
@@ -39,8 +48,27 @@ export class Finder {
         this.by = '';
         /** @type {RegExp | string | null} */
         this.pattern = null;
+        this.texts = new TextSearch(() => this.#onMatches());
+        /** The matches in a text; another function when more of them are known. */
+        this.spansOf = this.#lookUp();
         /** @type {Found[]} */
         this.found = [];
+        /** Whether there are more matches: in cells, and in outputs. */
+        this.isCut = { cells: false, outputs: false };
+        /**
+         * The matches that were known last, by cell and part. They are shown while a regular
+         * expression searches the changed text.
+         * @type {Map<string, Matches>}
+         */
+        this.last = new Map();
+        /** Whether the first matches of the query are not known yet. */
+        this.isArriving = false;
+        /** How often the user has asked for the next match while `isArriving`. */
+        this.steps = 0;
+        /** Continues when more matches are known. @type {() => void} */
+        this.resume = () => {};
+        /** Replacing, one after the other. @type {Promise<void>} */
+        this.replacing = Promise.resolve();
         /** The index of the current match in `found`; -1 for none. */
         this.at = -1;
         /**
@@ -101,8 +129,10 @@ export class Finder {
         const here = this.found[this.at];
         this.isOpen = false;
         this.replaces = false;
+        this.texts.close();
+        this.resume();
         mark(null);
-        markOutputs(null, [], null);
+        markOutputs(null, [], null, () => {});
         this.#outline(null);
         this.controller.page.host.paintNow();
         const key = here?.key ?? this.controller.focus.last?.key ?? '';
@@ -118,14 +148,47 @@ export class Finder {
     search(query) {
         this.query = query;
         this.pattern = patternOf(query);
-        this.#find(this.controller.page.cells());
+        this.texts.start(this.pattern instanceof RegExp ? this.pattern : null, query.isRegex);
+        this.spansOf = this.#lookUp();
+        this.last.clear();
+        this.resume();
+        this.steps = 0;
+        this.at = -1;
+        this.isArriving = !this.#find(this.controller.page.cells());
+        if (!this.isArriving) this.#arrive();
+        this.controller.page.host.requestPaint();
+    }
+
+    #lookUp() {
+        return (/** @type {string} */ text) => this.texts.of(text)?.spans ?? null;
+    }
+
+    /** Goes to the first match from `origin` on. */
+    #arrive() {
+        this.isArriving = false;
         this.at = nextMatch(this.found, this.origin, 1);
+        const { length } = this.found;
+        if (length > 0) this.at = (((this.at + this.steps) % length) + length) % length;
         this.#reveal();
+    }
+
+    /** More matches are known, or there is trouble. */
+    #onMatches() {
+        this.spansOf = this.#lookUp();
+        if (this.isArriving) {
+            this.#find(this.controller.page.cells());
+            this.#arrive();
+        }
+        this.resume();
         this.controller.page.host.requestPaint();
     }
 
     /** @param {1 | -1} step */
     go(step) {
+        if (this.isArriving) {
+            this.steps += step;
+            return;
+        }
         const now = this.found[this.at];
         this.at = nextMatch(
             this.found,
@@ -141,16 +204,37 @@ export class Finder {
         return this.found.filter(({ part }) => part === 0);
     }
 
-    /** @param {CellData[]} cells */
+    /** The searched texts of a cell: its code, and its outputs. @param {CellData} cell */
+    #textsOf(cell) {
+        return [{ text: textOf(cell), table: null }, ...searchedOutputs(runOrStale(cell), isUntrustedHeld())];
+    }
+
+    /**
+     * @param {CellData[]} cells
+     * @returns {boolean} false if the matches in some text are not known yet
+     */
     #find(cells) {
-        const { pattern } = this;
         this.found = [];
-        if (!(pattern instanceof RegExp)) return;
+        this.isCut = { cells: false, outputs: false };
+        if (!(this.pattern instanceof RegExp) || this.texts.trouble) return true;
+        const { last } = this;
+        this.last = new Map();
+        this.texts.forget();
+        let isWhole = true;
         for (const [cell, one] of cells.entries()) {
-            for (const [part, text] of [textOf(one), ...outputTexts(runOrStale(one))].entries())
-                for (const [nth, span] of matchesIn(text, pattern).entries())
+            for (const [part, { text }] of this.#textsOf(one).entries()) {
+                const name = `${one.key} ${part}`;
+                const known = this.texts.of(text);
+                if (!known) isWhole = false;
+                const matches = known ?? last.get(name);
+                if (!matches) continue;
+                this.last.set(name, matches);
+                if (matches.isCut) this.isCut[part === 0 ? 'cells' : 'outputs'] = true;
+                for (const [nth, span] of matches.spans.entries())
                     this.found.push({ ...span, cell, key: one.key, part, nth });
+            }
         }
+        return isWhole;
     }
 
     /**
@@ -166,34 +250,42 @@ export class Finder {
         const here = this.#mark();
         if (this.isOpening && here) {
             this.isOpening = false;
-            scrollToMatch(here);
+            this.#scrollTo(here);
         }
         if (this.found.length !== count) this.controller.page.host.requestPaint();
     }
 
-    /** @returns {HTMLElement | Range | null} the current match if it is in an output */
+    /** @returns {HTMLElement | Range | Frame | null} the current match if it is in an output */
     #mark() {
         const now = this.found[this.at];
         const isCode = now?.part === 0;
         const view = (isCode && this.controller.focus.views.get(now.key)?.editor?.view) || null;
-        const pattern = this.pattern instanceof RegExp ? this.pattern : null;
-        mark(pattern, view, isCode ? now.from : undefined);
+        const spansOf = this.pattern instanceof RegExp && !this.texts.trouble ? this.spansOf : null;
+        mark(spansOf, view, isCode ? now.from : undefined);
         this.#outline(isCode && !view ? now.key : null);
-        return this.#markOutputs(pattern, now);
+        return this.#markOutputs(spansOf, now);
     }
 
-    /** @param {RegExp | null} pattern @param {Found | undefined} now */
-    #markOutputs(pattern, now) {
-        /** @type {Map<string, Set<number>>} */
-        const byCell = new Map();
-        for (const { key, part } of this.found)
-            if (part > 0) byCell.set(key, (byCell.get(key) ?? new Set()).add(part - 1));
-        const cells = [...byCell].flatMap(([key, parts]) => {
-            const cell = cellElement(key);
-            return cell ? [{ cell, parts }] : [];
-        });
+    /**
+     * @param {import('./match-highlights.js').SpansOf | null} spansOf
+     * @param {Found | undefined} now
+     */
+    #markOutputs(spansOf, now) {
+        const cells = this.controller.page.cells();
+        /** @type {import('./output-highlights.js').FoundCell[]} */
+        const found = [];
+        for (const one of spansOf ? cells : []) {
+            const outputs = new Map();
+            for (const [part, searched] of this.#textsOf(one).entries()) {
+                const spans = part > 0 && this.last.get(`${one.key} ${part}`)?.spans;
+                if (spans && spans.length > 0) outputs.set(part - 1, { searched, spans });
+            }
+            const cell = outputs.size > 0 && cellElement(one.key);
+            if (cell) found.push({ cell, outputs });
+        }
         const cell = now && now.part > 0 ? cellElement(now.key) : null;
-        return markOutputs(pattern, cells, cell && now ? { cell, output: now.part - 1, nth: now.nth } : null);
+        const here = cell && now ? { cell, output: now.part - 1, nth: now.nth } : null;
+        return markOutputs(spansOf, found, here, () => this.#mark());
     }
 
     /**
@@ -220,12 +312,41 @@ export class Finder {
             if (view && now.to <= view.state.doc.length)
                 view.dispatch({ selection: { anchor: now.from, head: now.to } });
             this.#mark();
-            const selector = `[data-cell="${CSS.escape(now.key)}"]`;
-            (view
-                ? (view.dom.querySelector('.found-here') ?? view.dom)
-                : document.querySelector(selector)
-            )?.scrollIntoView({ block: 'nearest' });
+            if (view) return scrollToCode(view, now.from);
+            const element = cellElement(now.key);
+            if (element) scrollToMatch(element, () => element.getBoundingClientRect());
         } else this.#mark();
+        return undefined;
+    }
+
+    /** Scrolls to a match in an output. @param {HTMLElement | Range | Frame} here */
+    #scrollTo(here) {
+        if (here instanceof Frame) return this.#scrollToFrame(here);
+        const element = here instanceof Range ? here.startContainer.parentElement : here;
+        if (element) scrollToMatch(element, () => here.getBoundingClientRect());
+    }
+
+    /**
+     * Scrolls to a frame and, once the frame has told where it is, to the match in there.
+     * @param {Frame} frame
+     */
+    #scrollToFrame(frame) {
+        const { element } = frame;
+        if (!element) return;
+        const now = this.found[this.at];
+        const box = () => element.getBoundingClientRect();
+        frame.onFound = (at) => {
+            frame.onFound = () => {};
+            const row = () => ({ top: box().top + at, bottom: box().top + at + ROW });
+            // The page has to give the frame its height first.
+            const scroll = () => {
+                const one = this.found[this.at];
+                if (this.isOpen && one && now && isSame(one, now)) scrollToMatch(element, row);
+            };
+            requestAnimationFrame(() => requestAnimationFrame(scroll));
+        };
+        if (frame.port && frame.found) frame.mark(frame.found);
+        else scrollToMatch(element, box);
     }
 
     /** Expands collapsed outputs, and scrolls to a match in them. @param {Found} now */
@@ -235,24 +356,35 @@ export class Finder {
         this.isOpening = isOutputFolded(id);
         if (this.isOpening) toggleFold(id);
         const here = this.#mark();
-        if (here) scrollToMatch(here);
+        if (here) this.#scrollTo(here);
     }
 
     /** Replaces the current match if it is in a cell, and goes to the next match in a cell. */
     replaceOne() {
+        this.replacing = this.replacing.then(() => this.#replaceOne());
+    }
+
+    async #replaceOne() {
         const now = this.found[this.at];
         if (!now || !(this.pattern instanceof RegExp)) return;
         if (now.part === 0) {
             const lengthBefore = this.#lengthOf(now);
-            this.#rewrite([now.key], false, now);
+            await this.#rewrite([now.key], false, now);
             this.origin = { ...now, at: now.to + this.#lengthOf(now) - lengthBefore };
-            this.#find(this.controller.page.cells());
+            await this.#findAgain();
         }
         const { inCells } = this;
         const next = inCells[nextMatch(inCells, this.origin, 1)];
         this.at = next ? this.found.indexOf(next) : nextMatch(this.found, this.origin, 1);
         this.controller.page.host.paintNow();
         this.#reveal();
+    }
+
+    /** Finds the matches in changed texts. */
+    async #findAgain() {
+        const { pattern } = this;
+        while (!this.#find(this.controller.page.cells()) && pattern === this.pattern && this.isOpen)
+            await new Promise((done) => (this.resume = () => done(null)));
     }
 
     /** The length of the text that has a match. @param {Found} match */
@@ -262,9 +394,11 @@ export class Finder {
     }
 
     replaceAll() {
-        if (!(this.pattern instanceof RegExp)) return;
-        this.#rewrite([...new Set(this.inCells.map(({ key }) => key))], true, null);
-        this.at = -1;
+        this.replacing = this.replacing.then(async () => {
+            if (!(this.pattern instanceof RegExp)) return;
+            await this.#rewrite([...new Set(this.inCells.map(({ key }) => key))], true, null);
+            this.at = -1;
+        });
     }
 
     /**
@@ -273,17 +407,22 @@ export class Finder {
      * @param {boolean} isSaid whether to show a notice with an Undo button
      * @param {Found | null} only the only match to replace; null: replace all matches
      */
-    #rewrite(keys, isSaid, only) {
-        const { by, query } = this;
-        const pattern = /** @type {RegExp} */ (this.pattern);
-        const cells = this.controller.page.cells().filter(({ key }) => keys.includes(key));
-        this.controller.edits.replaceTexts(
-            cells.map((cell) => ({
-                key: cell.key,
-                text: replaceIn(textOf(cell), pattern, by, query.isRegex, only?.from),
-            })),
-            isSaid,
+    async #rewrite(keys, isSaid, only) {
+        const before = new Map(
+            this.controller.page
+                .cells()
+                .filter(({ key }) => keys.includes(key))
+                .map((cell) => [cell.key, textOf(cell)]),
         );
+        const texts = await this.texts.replaced([...before.values()], this.by, only?.from);
+        if (!texts) return;
+        const after = new Map([...before.keys()].map((key, i) => [key, texts[i] ?? '']));
+        // Meanwhile, the user or somebody else may have typed.
+        const changes = this.controller.page
+            .cells()
+            .filter((cell) => textOf(cell) === before.get(cell.key))
+            .map(({ key }) => ({ key, text: after.get(key) ?? '' }));
+        this.controller.edits.replaceTexts(changes, isSaid);
     }
 }
 
@@ -320,14 +459,20 @@ export class FindPanel extends Component {
         const { finder } = this.props;
         if (!finder.isOpen) return null;
         const { query, pattern, found, at, replaces, controller } = finder;
+        const { trouble } = finder.texts;
         const isWrong = typeof pattern === 'string';
+        const isCut = finder.isCut.cells || finder.isCut.outputs;
         const count = isWrong
             ? SAY.wrongPattern
-            : !query.text
-              ? ''
-              : found.length
-                ? SAY.matchOf(at + 1, found.length)
-                : SAY.noMatch;
+            : trouble
+              ? SAY[trouble]
+              : !query.text
+                ? ''
+                : found.length
+                  ? SAY.matchOf(at + 1, found.length, isCut)
+                  : finder.isArriving
+                    ? SAY.searching
+                    : SAY.noMatch;
         const typed = (/** @type {any} */ event) => finder.search({ ...query, text: event.target.value });
         const toggle = (
             /** @type {'isCase' | 'isWord' | 'isRegex'} */ which,
@@ -353,7 +498,8 @@ export class FindPanel extends Component {
                 }
                 <input class="field find-text" type="text" value=${query.text}
                     aria-label=${SAY.findLabel} placeholder=${SAY.findLabel}
-                    aria-invalid=${isWrong ? 'true' : null} title=${isWrong ? pattern : null}
+                    aria-invalid=${isWrong || trouble === 'slow' ? 'true' : null}
+                    title=${isWrong ? pattern : null}
                     spellcheck="false" autocomplete="off" onInput=${typed} />
                 ${
                     isReplacing &&
@@ -387,8 +533,14 @@ export class FindPanel extends Component {
                     <button class="button" data-frame disabled=${inCells === 0}
                         onClick=${() => finder.replaceAll()}>${SAY.replaceAll}</button>
                     <span class="find-in-cells" role="status" title=${SAY.outputsStay}>
-                        ${inCells < found.length && SAY.inCells(inCells)}</span>
+                        ${inCells < found.length && SAY.inCells(inCells, finder.isCut.cells)}</span>
                 </div>`
+                }
+                ${
+                    trouble &&
+                    html`<p class="find-trouble" role="status">${
+                        trouble === 'slow' ? SAY.slowWhy : SAY.missingWhy
+                    }</p>`
                 }
             </div>`;
     }

@@ -1,7 +1,10 @@
 // @ts-check
 // The texts of the find bar.
 
-import { counted } from '../text/format.js';
+const numbers = new Intl.NumberFormat('en');
+
+/** @param {number} n @param {boolean} isCut whether there are more */
+const count = (n, isCut) => `${numbers.format(n)}${isCut ? '+' : ''}`;
 
 export const FIND_WORDS = Object.freeze({
     findLabel: 'Find',
@@ -10,12 +13,23 @@ export const FIND_WORDS = Object.freeze({
     caseHint: 'Match case (Alt-C)',
     wordHint: 'Match whole word (Alt-W)',
     regexHint: 'Use regular expression (Alt-R)',
-    matchOf: (/** @type {number} */ k, /** @type {number} */ n) =>
-        k ? `${k} of ${n}` : counted(n, 'match', 'matches'),
+    matchOf: (/** @type {number} */ k, /** @type {number} */ n, /** @type {boolean} */ isCut) => {
+        if (k) return `${numbers.format(k)} of ${count(n, isCut)}`;
+        return `${count(n, isCut)} ${n === 1 ? 'match' : 'matches'}`;
+    },
     noMatch: 'No matches',
-    inCells: (/** @type {number} */ n) => `${n} in cells`,
+    searching: 'Searching…',
+    inCells: (/** @type {number} */ n, /** @type {boolean} */ isCut) => `${count(n, isCut)} in cells`,
     outputsStay: 'Replace does not change outputs.',
     wrongPattern: 'Invalid regular expression',
+    slow: 'Takes too long',
+    slowWhy:
+        'This regular expression takes too long, so the search was stopped. ' +
+        'Avoid a repeat inside a repeat: a+ instead of (a+)+.',
+    missing: 'Not searched',
+    missingWhy:
+        'Regular expressions need the server, which does not answer. ' +
+        'Search without a regular expression, or try again later.',
     replaceOne: 'Replace',
     replaceAll: 'Replace all',
     close: 'Close',

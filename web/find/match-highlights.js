@@ -9,10 +9,13 @@ import {
     StateField,
     ViewPlugin,
 } from '../vendor/codemirror.js';
-import { matchesIn } from './matches.js';
 
 /**
- * @typedef {{pattern: RegExp | null, at: number | null}} Marks The highlights of one editor. `at`:
+ * @typedef {(text: string) => import('./matches.js').Span[] | null} SpansOf The matches in a text;
+ *   null if they are not known yet.
+ */
+/**
+ * @typedef {{spansOf: SpansOf | null, at: number | null}} Marks The highlights of one editor. `at`:
  *   the offset of the current match, or null if the current match is not in this editor.
  */
 
@@ -22,30 +25,36 @@ const found = Decoration.mark({ class: 'found' });
 const current = Decoration.mark({ class: 'found found-here' });
 /** @type {Set<EditorView>} */
 const editors = new Set();
-/** @type {RegExp | null} */
-let pattern = null;
+/** @type {SpansOf | null} */
+let spansOf = null;
 
-/** @param {string} text @param {Marks} marks */
+/**
+ * @param {string} text
+ * @param {Marks} marks
+ * @returns {import('@codemirror/view').DecorationSet | null} null if the matches are not known yet
+ */
 function paint(text, marks) {
+    const spans = marks.spansOf ? marks.spansOf(text) : [];
     /** @type {RangeSetBuilder<Decoration>} */
     const builder = new RangeSetBuilder();
-    if (marks.pattern)
-        for (const { from, to } of matchesIn(text, marks.pattern))
-            builder.add(from, to, from === marks.at ? current : found);
-    return builder.finish();
+    for (const { from, to } of spans ?? []) builder.add(from, to, from === marks.at ? current : found);
+    return spans && builder.finish();
 }
 
 const field = StateField.define({
     create: (state) => ({
-        marks: /** @type {Marks} */ ({ pattern, at: null }),
-        painted: paint(state.doc.toString(), { pattern, at: null }),
+        marks: /** @type {Marks} */ ({ spansOf, at: null }),
+        painted: paint(state.doc.toString(), { spansOf, at: null }) ?? Decoration.none,
     }),
     update: (before, change) => {
         let { marks } = before;
         for (const effect of change.effects) if (effect.is(changes)) marks = effect.value;
         if (change.docChanged)
             marks = { ...marks, at: marks.at === null ? null : change.changes.mapPos(marks.at) };
-        return marks === before.marks ? before : { marks, painted: paint(change.newDoc.toString(), marks) };
+        if (marks === before.marks) return before;
+        // Until the matches in the new text are known, those in the old one stay.
+        const painted = paint(change.newDoc.toString(), marks) ?? before.painted.map(change.changes);
+        return { marks, painted };
     },
     provide: (from) => EditorView.decorations.from(from, ({ painted }) => painted),
 });
@@ -59,17 +68,17 @@ export const findMarks = [
 ];
 
 /**
- * Highlights all matches of a pattern, and the current match in another colour.
- * @param {RegExp | null} wanted null: removes all highlights
+ * Highlights all matches, and the current match in another colour.
+ * @param {SpansOf | null} wanted null: removes all highlights
  * @param {EditorView | null} [here] the editor with the current match
  * @param {number} [at] the offset of the current match
  */
 export function mark(wanted, here = null, at) {
-    pattern = wanted;
+    spansOf = wanted;
     for (const view of editors) {
-        const marks = { pattern, at: view === here ? (at ?? null) : null };
+        const marks = { spansOf, at: view === here ? (at ?? null) : null };
         const now = view.state.field(field).marks;
-        if (now.pattern !== marks.pattern || now.at !== marks.at)
+        if (now.spansOf !== marks.spansOf || now.at !== marks.at)
             view.dispatch({ effects: changes.of(marks) });
     }
 }

@@ -9,6 +9,11 @@
  *   offset in that text.
  */
 
+/**
+ * @typedef {{spans: Span[], isCut: boolean}} Matches The matches in a text. `isCut`: whether there
+ *   are more of them.
+ */
+
 /** The maximum number of matches in one text. Highlighting each match takes time. */
 const MOST = 10_000;
 
@@ -29,15 +34,16 @@ export function patternOf({ text, isCase, isWord, isRegex }) {
     }
 }
 
-/** @param {string} text @param {RegExp} pattern @param {number} [most] @returns {Span[]} */
-export function matchesIn(text, pattern, most = MOST) {
+/** @param {string} text @param {RegExp} pattern @returns {Matches} */
+export function matchesIn(text, pattern) {
     /** @type {Span[]} */
-    const places = [];
+    const spans = [];
     for (const found of text.matchAll(pattern)) {
-        if (places.length >= most) break;
-        if (found[0]) places.push({ from: found.index, to: found.index + found[0].length });
+        if (!found[0]) continue;
+        if (spans.length === MOST) return { spans, isCut: true };
+        spans.push({ from: found.index, to: found.index + found[0].length });
     }
-    return places;
+    return { spans, isCut: false };
 }
 
 /**

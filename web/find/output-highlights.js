@@ -1,42 +1,78 @@
 // @ts-check
-// Highlights matches in outputs, and scrolls to them. The outputs' elements stay as they are.
+// Highlights matches in outputs. The outputs' elements stay as they are. The text of a table is in
+// a frame, which marks its cells itself, or in a grid, which has elements only for cells in view.
 
-import { matchesIn } from './matches.js';
+import { frames } from '../outputs/frame.js';
+import { piecesOf } from './table-text.js';
 
-/** The gap between a match and the border of what scrolls, in px. */
-const GAP = 24;
+/** @typedef {import('./matches.js').Span} Span */
+/** @typedef {import('./searched-outputs.js').Searched} Searched */
+/** @typedef {import('../outputs/frame.js').Frame} Frame */
+/** @typedef {{searched: Searched, spans: Span[]}} Output A searched output and its matches. */
+/**
+ * @typedef {{cell: HTMLElement, outputs: Map<number, Output>}} FoundCell A cell with matches in its
+ *   outputs, and those outputs by their indexes.
+ */
+
 /** What an output shows as text: printed text, or the message of an error. */
 const TEXTS = '.stream > .text, .error-view > .title';
+/** What marks a cell of a grid. */
+const GRID_CELLS = '.grid-cell';
+
+/** The frames with marks. @type {Set<Frame>} */
+let framed = new Set();
+/** The pieces of matches in tables. @type {WeakMap<Span[], import('./table-text.js').Piece[][]>} */
+const pieces = new WeakMap();
+/** The grids with marks. Their rows change when they scroll. @type {Set<Element>} */
+let watched = new Set();
+/** Marks the grids again. */
+let again = () => {};
+const watch = new MutationObserver(() => again());
 
 /** The outputs of a cell that are shown. @param {HTMLElement} cell @returns {HTMLElement[]} */
 const outputsOf = (cell) => [...cell.querySelectorAll(/** @type {'div'} */ ('.outputs > .output'))];
 
 /**
  * Highlights all matches in the outputs of cells.
- * @param {RegExp | null} pattern null: removes all highlights
- * @param {{cell: HTMLElement, parts: Set<number>}[]} cells the cells with matches in their outputs,
- *   and the indexes of those outputs
+ * @param {import('./match-highlights.js').SpansOf | null} spansOf the matches in any other text;
+ *   null removes all highlights
+ * @param {FoundCell[]} cells
  * @param {{cell: HTMLElement, output: number, nth: number} | null} now the current match
- * @returns {HTMLElement | Range | null} the current match or, if it is not shown as text, its
- *   output
+ * @param {() => void} onGrid the rows of a grid have changed
+ * @returns {HTMLElement | Range | Frame | null} the current match. If it is not shown as text, its
+ *   frame or output.
  */
-export function markOutputs(pattern, cells, now) {
+export function markOutputs(spansOf, cells, now, onGrid) {
     /** @type {Range[]} */
     const all = [];
-    /** @type {HTMLElement | Range | null} */
+    /** @type {HTMLElement | Range | Frame | null} */
     let here = null;
-    for (const { cell, parts } of pattern ? cells : []) {
-        const outputs = outputsOf(cell);
-        for (const i of parts) {
-            const output = outputs[i];
+    const [before, grids] = [framed, /** @type {Set<Element>} */ (new Set())];
+    framed = new Set();
+    for (const { cell, outputs } of spansOf ? cells : []) {
+        const shown = outputsOf(cell);
+        for (const [i, { searched, spans }] of outputs) {
+            const output = shown[i];
+            const isHere = now?.cell === cell && now.output === i;
             const box = output?.querySelector(TEXTS);
-            const ranges = box && pattern ? rangesIn(box, pattern) : [];
-            for (const range of ranges) all.push(range);
-            // A table has no text of ours to highlight. Of a collapsed run, nothing is shown.
-            if (now?.cell === cell && now.output === i)
-                here = ranges[now.nth] ?? output ?? cell.querySelector(/** @type {'div'} */ ('.outputs'));
+            const ranges = box ? rangesIn(box, spans, searched.text) : [];
+            for (const range of ranges) if (range) all.push(range);
+            const grid = output?.querySelector('.grid');
+            if (grid) grids.add(grid);
+            const frame = searched.table && frames.get(output?.querySelector('.frame-place') ?? cell);
+            if (frame) markFrame(frame, searched, spans, isHere ? now.nth : -1);
+            // Of a collapsed run, nothing is shown.
+            if (isHere)
+                here =
+                    ranges[now.nth] ??
+                    frame ??
+                    output ??
+                    cell.querySelector(/** @type {'div'} */ ('.outputs'));
         }
     }
+    for (const frame of before) if (!framed.has(frame)) frame.mark(null);
+    if (spansOf) for (const range of gridRanges(grids, spansOf)) all.push(range);
+    watchGrids(grids, onGrid);
     const range = here instanceof Range ? [here] : [];
     paint('found', all);
     paint('found-here', range);
@@ -44,6 +80,37 @@ export function markOutputs(pattern, cells, now) {
         if (one !== here) one.removeAttribute('data-found');
     if (here instanceof HTMLElement) here.dataset.found = '';
     return here;
+}
+
+/** @param {Frame} frame @param {Searched} searched @param {Span[]} spans @param {number} here */
+function markFrame(frame, { table }, spans, here) {
+    framed.add(frame);
+    let found = pieces.get(spans);
+    if (table && !found) {
+        found = spans.map((span) => piecesOf(table, span));
+        pieces.set(spans, found);
+    }
+    if (frame.found?.pieces !== found || frame.found?.here !== here)
+        frame.mark(found ? { pieces: found, here } : null);
+}
+
+/** @param {Set<Element>} grids @param {import('./match-highlights.js').SpansOf} spansOf */
+function gridRanges(grids, spansOf) {
+    return [...grids].flatMap((grid) =>
+        [...grid.querySelectorAll(GRID_CELLS)].flatMap((cell) => {
+            const text = cell.textContent ?? '';
+            return rangesIn(cell, spansOf(text) ?? [], text).filter((range) => range !== null);
+        }),
+    );
+}
+
+/** @param {Set<Element>} grids @param {() => void} onGrid */
+function watchGrids(grids, onGrid) {
+    again = onGrid;
+    if (grids.size === watched.size && [...grids].every((one) => watched.has(one))) return;
+    watched = grids;
+    watch.disconnect();
+    for (const grid of grids) watch.observe(grid, { childList: true, characterData: true, subtree: true });
 }
 
 /** @param {string} name @param {Range[]} ranges */
@@ -58,8 +125,15 @@ function paint(name, ranges) {
     }
 }
 
-/** The matches in an element's text. @param {Element} box @param {RegExp} pattern */
-function rangesIn(box, pattern) {
+/**
+ * The matches in an element's text. Null for a match that the element does not show: a long output
+ * is painted in parts.
+ * @param {Element} box
+ * @param {Span[]} spans
+ * @param {string} searched the text that has these matches
+ */
+function rangesIn(box, spans, searched) {
+    if (spans.length === 0) return [];
     /** @type {{node: Text, from: number}[]} */
     const nodes = [];
     let text = '';
@@ -70,37 +144,16 @@ function rangesIn(box, pattern) {
         text += node.data;
     }
     let at = 0;
-    return matchesIn(text, pattern).map(({ from, to }) => {
-        const range = new Range();
+    return spans.map(({ from, to }) => {
+        if (text.slice(from, to) !== searched.slice(from, to)) return null;
         while (at + 1 < nodes.length && (nodes[at + 1]?.from ?? 0) <= from) at += 1;
         let end = at;
         while (end + 1 < nodes.length && (nodes[end + 1]?.from ?? 0) < to) end += 1;
         const [first, last] = [nodes[at], nodes[end]];
-        if (first && last) {
-            range.setStart(first.node, Math.min(from - first.from, first.node.length));
-            range.setEnd(last.node, Math.min(to - last.from, last.node.length));
-        }
+        if (!first || !last) return null;
+        const range = new Range();
+        range.setStart(first.node, from - first.from);
+        range.setEnd(last.node, to - last.from);
         return range;
     });
-}
-
-/**
- * Scrolls a match into sight: in its own box, and in the notebook.
- * @param {HTMLElement | Range} match
- */
-export function scrollToMatch(match) {
-    const element = match instanceof Range ? match.startContainer.parentElement : match;
-    const box = element?.closest('[data-boxed] > .text');
-    const pane = element?.closest('main');
-    for (const one of [box, pane]) {
-        if (!one) continue;
-        const place = match.getBoundingClientRect();
-        const seen = one.getBoundingClientRect();
-        // The panel covers the top of the notebook.
-        const covered = Number.parseFloat(getComputedStyle(one).scrollPaddingTop) || 0;
-        const top = seen.top + GAP + covered;
-        const under = place.bottom + GAP - seen.bottom;
-        if (place.top < top) one.scrollTop -= top - place.top;
-        else if (under > 0) one.scrollTop += Math.min(under, place.top - top);
-    }
 }

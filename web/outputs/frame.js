@@ -72,6 +72,13 @@ const alive = new Set();
  * @property {() => void} ended the frame was unloaded
  */
 /** @typedef {{content: string, id: string, host?: FrameHost}} FrameProps */
+/**
+ * @typedef {{pieces: import('../find/table-text.js').Piece[][], here: number}} FoundInFrame The
+ *   matches of Find in the frame. `here`: the index of the current one; -1 for none
+ */
+
+/** The frames on the page, by their elements. @type {WeakMap<Element, Frame>} */
+export const frames = new WeakMap();
 
 /**
  * `life`: the number of the current iframe element; 0 for none. Each load gets a new number, so
@@ -96,10 +103,15 @@ export class Frame extends Component {
     scripts = 0;
     isNear = false;
     isHeightDue = false;
+    /** @type {FoundInFrame | null} */
+    found = null;
+    /** Receives where the current match is, in px below the top of the frame. */
+    onFound = (/** @type {number} */ _) => {};
 
     componentDidMount() {
         const { element } = this;
         if (element) {
+            frames.set(element, this);
             this.reserved = reservedHeight(this.props.id, element.clientWidth, this.props.content);
             element.style.height = `${this.reserved}px`;
             watchNear(element, (isNear) => this.#came(isNear));
@@ -118,6 +130,12 @@ export class Frame extends Component {
         if (this.element) unwatch(this.element);
         this.endTheme?.();
         this.#end();
+    }
+
+    /** Marks the matches of Find. @param {FoundInFrame | null} found */
+    mark(found) {
+        this.found = found;
+        this.port?.postMessage({ found });
     }
 
     /** @param {boolean} isNear */
@@ -176,7 +194,7 @@ export class Frame extends Component {
         port1.onmessage = ({ data }) => this.#hear(data);
         // An opaque origin cannot be named as the target; only this frame receives the port.
         frame.contentWindow.postMessage('ratoon', '*', [port2]);
-        port1.postMessage({ theme: shownTheme(), content: this.props.content });
+        port1.postMessage({ theme: shownTheme(), content: this.props.content, found: this.found });
         this.props.host?.greeted((message) => port1.postMessage(message));
     }
 
@@ -185,6 +203,7 @@ export class Frame extends Component {
         if (typeof data?.script === 'string') this.#give(data.script);
         if (data?.widgets !== undefined) this.props.host?.hear(data.widgets);
         if (data?.leave !== undefined) this.#leave(data.leave ? MOST_LOOKS : 0);
+        if (Number.isFinite(data?.foundAt)) this.onFound(data.foundAt);
         const height = data?.height;
         if (typeof height !== 'number' || !Number.isFinite(height)) return;
         this.height = Math.min(TALLEST_PX, Math.max(0, Math.ceil(height)));

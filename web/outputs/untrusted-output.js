@@ -19,6 +19,9 @@ const held = new Set();
  */
 export const isUntrusted = (run, item) => run.status === 'imported' && 'data' in item && isFrame(item.data);
 
+/** Whether untrusted outputs are shown as plain text. */
+export const isUntrustedHeld = () => !isWanted;
+
 /** @param {import('../shell/protocol.js').MimeBundle} data @returns {boolean} */
 function isFrame(data) {
     const { how, data: rest } = choose(data);

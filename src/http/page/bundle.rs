@@ -10,9 +10,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// The entry scripts of pages, as paths below `web/`.
-pub(crate) const SCRIPTS: [&str; 5] =
-    ["notebook.js", "home.js", "terminal-page.js", "signin.js", "strip-token.js"];
+/// The entry scripts of pages and of the worker of Find, as paths below `web/`.
+pub(crate) const SCRIPTS: [&str; 6] =
+    ["notebook.js", "home.js", "terminal-page.js", "signin.js", "strip-token.js", "find-worker.js"];
 /// The script that runs before the first paint. This script is not a module.
 const EARLY: &str = "early.js";
 /// The styles of pages.
@@ -471,6 +471,7 @@ mod tests {
             names,
             [
                 "early.js",
+                "find-worker.js",
                 "home.js",
                 "home/home.css",
                 "notebook-later.js",
