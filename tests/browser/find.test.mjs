@@ -163,18 +163,26 @@ test('the matches in a grid are marked, also in rows that come into view', {
     await find('bonn');
     await becomes(async () => [...new Set(await marked('found'))], ['Bonn']);
     await page.keyboard.press('Alt+r');
-    await page.getByLabel('Find', { exact: true }).fill('b.n+$');
+    await page.getByLabel('Find', { exact: true }).fill('b.n+');
     await becomes(async () => [...new Set(await marked('found'))], ['Bonn']);
-    const rows = () =>
-        page.evaluate(() =>
-            [.../** @type {Iterable<Range>} */ (CSS.highlights.get('found') ?? [])].map(
-                (range) => range.startContainer.parentElement?.dataset.row,
-            ),
+    const rows = (name = 'found') =>
+        page.evaluate(
+            (of) =>
+                [.../** @type {Iterable<Range>} */ (CSS.highlights.get(of) ?? [])].map(
+                    (range) => range.startContainer.parentElement?.dataset.row,
+                ),
+            name,
         );
     await page.locator('.grid').evaluate((grid) => {
         grid.scrollTop = 26 * 203;
     });
     await becomes(async () => (await rows()).includes('205'), true);
+    // The current match is scrolled to in the grid.
+    await becomes(count, ['1 of 2']);
+    await page.keyboard.press('Enter');
+    await becomes(count, ['2 of 2']);
+    await becomes(() => rows('found-here'), ['495']);
+    assert.equal(await page.locator('.grid-cell[data-row="495"]', { hasText: 'Bonn' }).isVisible(), true);
     await page.keyboard.press('Escape');
     await becomes(() => marked('found'), []);
 });

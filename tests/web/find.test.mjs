@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { patternOf, nextMatch, matchesIn, replaceIn } from '../../web/find/matches.js';
 import { searchedOutputs } from '../../web/find/searched-outputs.js';
-import { piecesOf, tableText } from '../../web/find/table-text.js';
+import { piecesOf, rowOf, tableText } from '../../web/find/table-text.js';
 import { toPoints, toUnits } from '../../web/text/points.js';
 import {
     asksByItself,
@@ -116,6 +116,17 @@ test('the text of a table is that of its cells, and a match is in one or more of
         { cell: 3, from: 0, to: 1, text: 'x' },
     ]);
     assert.deepEqual(pieces('\n'), []);
+});
+
+test('a table that leaves rows out tells the row of a match', () => {
+    const table = { text: '\tcity\n0\tOslo\n1\tBonn\n...\t...\n99\tRome', starts: [], heads: 1 };
+    const row = (text, total) => rowOf(table, table.text.indexOf(text), total);
+    assert.equal(row('city', 100), null);
+    assert.equal(row('Bonn', 100), 1);
+    assert.equal(row('Rome', 100), 99);
+    assert.equal(row('...', 100), null);
+    assert.equal(rowOf({ text: 'city\nOslo\nBonn', starts: [], heads: 1 }, 11, 2), 1);
+    assert.equal(rowOf({ text: 'city\nOslo\nBonn', starts: [], heads: 1 }, 11, 9), null);
 });
 
 test('offsets are converted to code points for the server', () => {

@@ -255,7 +255,7 @@ export class Finder {
         if (this.found.length !== count) this.controller.page.host.requestPaint();
     }
 
-    /** @returns {HTMLElement | Range | Frame | null} the current match if it is in an output */
+    /** @returns {ReturnType<typeof markOutputs>} the current match if it is in an output */
     #mark() {
         const now = this.found[this.at];
         const isCode = now?.part === 0;
@@ -319,9 +319,13 @@ export class Finder {
         return undefined;
     }
 
-    /** Scrolls to a match in an output. @param {HTMLElement | Range | Frame} here */
+    /** Scrolls to a match in an output. @param {NonNullable<ReturnType<typeof markOutputs>>} here */
     #scrollTo(here) {
         if (here instanceof Frame) return this.#scrollToFrame(here);
+        if ('grid' in here) {
+            here.grid.scrollToRow(here.row);
+            return scrollToMatch(here.element, () => here.element.getBoundingClientRect());
+        }
         const element = here instanceof Range ? here.startContainer.parentElement : here;
         if (element) scrollToMatch(element, () => here.getBoundingClientRect());
     }

@@ -3,7 +3,8 @@
 // a frame, which marks its cells itself, or in a grid, which has elements only for cells in view.
 
 import { frames } from '../outputs/frame.js';
-import { piecesOf } from './table-text.js';
+import { grids as views } from '../table/data-grid.js';
+import { piecesOf, rowOf } from './table-text.js';
 
 /** @typedef {import('./matches.js').Span} Span */
 /** @typedef {import('./searched-outputs.js').Searched} Searched */
@@ -12,6 +13,11 @@ import { piecesOf } from './table-text.js';
 /**
  * @typedef {{cell: HTMLElement, outputs: Map<number, Output>}} FoundCell A cell with matches in its
  *   outputs, and those outputs by their indexes.
+ */
+
+/**
+ * @typedef {{grid: import('../table/data-grid.js').DataGrid, element: Element, row: number,
+ *   text: string}} InGrid A match in a row of a grid.
  */
 
 /** What an output shows as text: printed text, or the message of an error. */
@@ -39,14 +45,16 @@ const outputsOf = (cell) => [...cell.querySelectorAll(/** @type {'div'} */ ('.ou
  * @param {FoundCell[]} cells
  * @param {{cell: HTMLElement, output: number, nth: number} | null} now the current match
  * @param {() => void} onGrid the rows of a grid have changed
- * @returns {HTMLElement | Range | Frame | null} the current match. If it is not shown as text, its
- *   frame or output.
+ * @returns {HTMLElement | Range | Frame | InGrid | null} the current match. If it is not shown as
+ *   text, its place in a grid, its frame or its output.
  */
 export function markOutputs(spansOf, cells, now, onGrid) {
     /** @type {Range[]} */
     const all = [];
-    /** @type {HTMLElement | Range | Frame | null} */
+    /** @type {HTMLElement | Range | Frame | InGrid | null} */
     let here = null;
+    /** Where the current match is, if it is in a grid. @type {InGrid | null} */
+    let inGrid = null;
     const [before, grids] = [framed, /** @type {Set<Element>} */ (new Set())];
     framed = new Set();
     for (const { cell, outputs } of spansOf ? cells : []) {
@@ -61,25 +69,49 @@ export function markOutputs(spansOf, cells, now, onGrid) {
             if (grid) grids.add(grid);
             const frame = searched.table && frames.get(output?.querySelector('.frame-place') ?? cell);
             if (frame) markFrame(frame, searched, spans, isHere ? now.nth : -1);
+            if (isHere && grid) inGrid = placeInGrid(grid, searched, spans[now.nth]);
             // Of a collapsed run, nothing is shown.
             if (isHere)
                 here =
                     ranges[now.nth] ??
                     frame ??
+                    inGrid ??
                     output ??
                     cell.querySelector(/** @type {'div'} */ ('.outputs'));
         }
     }
     for (const frame of before) if (!framed.has(frame)) frame.mark(null);
-    if (spansOf) for (const range of gridRanges(grids, spansOf)) all.push(range);
+    const inRows = spansOf ? gridRanges(grids, spansOf) : [];
+    for (const range of inRows) all.push(range);
     watchGrids(grids, onGrid);
-    const range = here instanceof Range ? [here] : [];
+    const range = here instanceof Range ? [here] : inRows.filter((one) => isAt(one, inGrid)).slice(0, 1);
     paint('found', all);
     paint('found-here', range);
     for (const one of document.querySelectorAll('.outputs [data-found], .outputs[data-found]'))
         if (one !== here) one.removeAttribute('data-found');
     if (here instanceof HTMLElement) here.dataset.found = '';
     return here;
+}
+
+/**
+ * The place of a match in a grid that shows all rows in their own order; else null.
+ * @param {Element} element
+ * @param {Searched} searched
+ * @param {Span | undefined} span
+ * @returns {InGrid | null}
+ */
+function placeInGrid(element, { text, table }, span) {
+    const grid = views.get(element);
+    const { order, table: all } = grid?.props.data ?? {};
+    if (!grid || !all || !order || order.sort || order.filters.length > 0 || !table || !span) return null;
+    const row = rowOf(table, span.from, all.total);
+    return row === null ? null : { grid, element, row, text: text.slice(span.from, span.to) };
+}
+
+/** @param {Range} range @param {InGrid | null} place */
+function isAt(range, place) {
+    const cell = range.startContainer.parentElement;
+    return place?.element.contains(cell) && cell?.dataset.row === `${place.row}` && `${range}` === place.text;
 }
 
 /** @param {Frame} frame @param {Searched} searched @param {Span[]} spans @param {number} here */

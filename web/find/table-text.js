@@ -3,15 +3,15 @@
 // between them, and a line for each row. Pure.
 
 /**
- * @typedef {{text: string, starts: number[]}} TableText `starts`: the offset at which each cell
- *   begins
+ * @typedef {{text: string, starts: number[], heads: number}} TableText `starts`: the offset at
+ *   which each cell begins; `heads`: the number of lines with column names
  */
 /**
  * @typedef {{cell: number, from: number, to: number, text: string}} Piece A part of a match that is
  *   in one cell. `from` and `to`: offsets in the cell's text.
  */
 
-const NAMED = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\xa0' };
+const NAMED = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\xa0', hellip: '…' };
 
 /**
  * Tables of libraries are plain enough for this. The frame marks only what it finds in its cells.
@@ -34,7 +34,8 @@ export function tableText(html) {
         starts.push(text.length);
         text += plain(inner);
     }
-    return { text, starts };
+    const heads = html.slice(0, Math.max(0, html.search(/<\/thead>/i))).match(/<tr\b/gi)?.length ?? 0;
+    return { text, starts, heads };
 }
 
 /** @param {string} html */
@@ -70,4 +71,21 @@ export function piecesOf({ text, starts }, { from, to }) {
             pieces.push({ cell, from: first - begin, to: last - begin, text: text.slice(first, last) });
     }
     return pieces;
+}
+
+/**
+ * The row of a data frame at an offset of its table, which may show only the first and last rows.
+ * @param {TableText} table
+ * @param {number} from
+ * @param {number} total the number of rows of the data frame
+ * @returns {number | null} null if that is not certain
+ */
+export function rowOf({ text, heads }, from, total) {
+    const lines = text.split('\n').slice(heads);
+    const row = text.slice(0, from).split('\n').length - 1 - heads;
+    if (row < 0) return null;
+    if (lines.length === total) return row;
+    const gap = lines.findIndex((line) => /^[.…\t]+$/.test(line));
+    if (gap < 0 || row === gap) return null;
+    return row < gap ? row : total - lines.length + row;
 }

@@ -34,6 +34,9 @@ const WIDEN = 16;
 /** Browsers without `scrollend`: scrolling has ended after this time without an event, in ms. */
 const REST_MS = 200;
 
+/** The grids on the page, by their elements. @type {WeakMap<Element, DataGrid>} */
+export const grids = new WeakMap();
+
 /** @extends {Component<GridProps, GridState>} */
 export class DataGrid extends Component {
     /** @type {GridState} */
@@ -50,6 +53,7 @@ export class DataGrid extends Component {
         const { element } = this;
         this.props.onMount(this);
         if (!element) return;
+        grids.set(element, this);
         this.watch = new ResizeObserver(() =>
             this.setState({ width: element.clientWidth, height: element.clientHeight }),
         );
@@ -76,6 +80,14 @@ export class DataGrid extends Component {
     toTop() {
         if (this.element) this.element.scrollTop = this.scroll.goTo(0);
         this.#goTo(only(this.position.at.row < 0 ? -1 : 0, this.position.at.column), false);
+    }
+
+    /** Scrolls to a row, unless it is in view. @param {number} row */
+    scrollToRow(row) {
+        const { element, scroll } = this;
+        const y = row * this.row;
+        if (!element || (y >= scroll.top && y + this.row <= scroll.top + scroll.view)) return;
+        element.scrollTop = scroll.goTo(Math.max(0, y - (scroll.view - this.row) / 2));
     }
 
     focus() {
