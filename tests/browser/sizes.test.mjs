@@ -144,6 +144,30 @@ test('the tools of a cell cover neither its tabs nor the button beside them', as
     }
 });
 
+test('tabs of equal code show their numbers, in one row with Compare', async (t) => {
+    const code = 'result_of_the_model = fit_the_model(depth=max_depth, trees=number_of_trees)';
+    const versions = [1, 2, 3].map((n) => [`s${n}`, 'base', code]);
+    const page = await open(t, {}, '', notebook([['base', 'initial', 'x = 1'], ...versions]));
+    for (const [width, height] of Object.entries(WIDTHS).slice(3, 5)) {
+        await page.setViewportSize({ width: Number(width), height });
+        const rows = await page
+            .locator('.branch-tabs')
+            .locator('.branch-tab, .text-button')
+            .evaluateAll((all) => all.map((one) => Math.round(one.getBoundingClientRect().bottom / 10)));
+        assert.equal(new Set(rows).size, 1, `one row at ${width} px`);
+        const numbers = await page.$$eval('.branch-tab', (tabs) =>
+            tabs.map((tab) => {
+                const [number] = tab.querySelectorAll(/** @type {'span'} */ ('.nth'));
+                const isWhole =
+                    number.getBoundingClientRect().right <= tab.getBoundingClientRect().right &&
+                    number.scrollWidth <= number.clientWidth;
+                return isWhole && number.textContent;
+            }),
+        );
+        assert.deepEqual(numbers, [' (1)', ' (2)', ' (3)']);
+    }
+});
+
 test('on a phone the tools of a cell cover neither each other nor the cell above', async (t) => {
     const page = await open(t, { viewport: { width: 320, height: 600 }, hasTouch: true, isMobile: true });
     const cell = page.locator('.cell[data-kind="ran"]').last();

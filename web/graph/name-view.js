@@ -4,7 +4,12 @@
 import { tailOf } from './node-names.js';
 import { html } from '../vendor/preact.js';
 
+/** The number that tells equal names apart; it is never cut off. */
+const NUMBER = /( \(\d+\))$/;
+
 /** @param {{name: string, lead?: string}} props see node-names.js */
-export const Name = ({ name, lead }) =>
-    html`<span class="told">${lead && html`<span class="lead">${lead}</span>`}<span class="tail">
-        ${tailOf({ name, lead })}</span></span>`;
+export function Name({ name, lead }) {
+    const [tail, number] = tailOf({ name, lead }).split(NUMBER);
+    return html`<span class="told">${lead && html`<span class="lead">${lead}</span>`}<span class="tail">
+        ${tail}</span>${number && html`<span class="nth">${number}</span>`}</span>`;
+}
