@@ -148,7 +148,7 @@ const socket = new Socket(name, {
     onRefused: (reply) => page.reportRefusal(reply),
 });
 
-addEventListener('popstate', () => page.goTo(address(), true));
+addEventListener('popstate', () => (page.goTo(address(), true), paintNow()));
 // At `pagehide` the socket may already be closed, so `beforeunload` sends, too.
 for (const going of ['beforeunload', 'pagehide'])
     addEventListener(going, () => (page.save(true), page.deletion.commit()));

@@ -476,6 +476,11 @@ test(
         await focused([2, 'editor']);
         await page.keyboard.insertText('between');
         await becomes(sources, ['one', 'between', 'two']);
+        assert.deepEqual((await tops()).slice(0, 2), before.slice(0, 2), 'the cells above stay');
+        const [batch, plus] = await page.$$eval('.batch button, .cell:nth-child(3) .insert-button', (all) =>
+            all.map((one) => one.getBoundingClientRect()),
+        );
+        assert.ok(plus.top < batch.bottom + 9 && plus.right < batch.left, 'covers no other button');
         const first = await gap(0);
         await page.mouse.move(first.x, first.y);
         await page.mouse.click(first.x, first.y);

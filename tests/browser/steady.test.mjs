@@ -244,3 +244,24 @@ test(
         assert.deepEqual(await place(), before);
     },
 );
+
+test('going to a state by the graph or by Back scrolls no notebook that fits', real, async () => {
+    for (const [i, code] of ['a = 1', 'b = 2', 'c = 3\nc'].entries()) {
+        await run(code);
+        await ran(i + 1);
+    }
+    const at = () =>
+        page.$eval('main', ({ scrollTop, style }) => [
+            document.querySelectorAll('.cell[data-kind="ran"]').length,
+            scrollTop,
+            style.paddingBottom,
+        ]);
+    for (const row of [1, 3, 2, 3]) {
+        await page.locator('.row').nth(row).click();
+        await becomes(at, [row, 0, '']);
+    }
+    for (const row of [2, 3, 1]) {
+        await page.goBack();
+        await becomes(at, [row, 0, '']);
+    }
+});

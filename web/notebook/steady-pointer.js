@@ -74,6 +74,10 @@ export function keepPointerSteady(main, notebook, editor) {
     const moved = (/** @type {PointerEvent} */ event) => isFinger(event) || point(event.target);
     main.addEventListener('pointerdown', ({ target }) => point(target), { signal });
     main.addEventListener('pointermove', moved, { signal });
+    // Inserting a cell moves those below it.
+    const pressed = (/** @type {Event} */ { target }) =>
+        target instanceof Element && target.closest('.insert') && forget();
+    main.addEventListener('click', pressed, { signal, capture: true });
     // A frame receives all pointer moves; this page sees only that the pointer enters it. Layout
     // changes fire this event, too, so it must not start the tracking.
     main.addEventListener('pointerover', (event) => pointed.target() && moved(event), { signal });
@@ -96,6 +100,14 @@ export function keepPointerSteady(main, notebook, editor) {
     main.addEventListener('focusin', focused, { signal });
     main.addEventListener('input', () => typed.target() ?? noteTyped(), { signal });
     addEventListener('keydown', forget, { signal, capture: true });
+    // Back, Forward and the graph show other cells. Called before the page shows them.
+    const left = (/** @type {Event} */ { type, target }) => {
+        if (type === 'click' && !(target instanceof Element && target.closest('.graph-pane'))) return;
+        forget();
+        typed.note(null);
+        main.style.paddingBottom = '';
+    };
+    for (const leaves of ['popstate', 'click']) addEventListener(leaves, left, { signal, capture: true });
 
     const observer = new ResizeObserver(hold);
     observer.observe(notebook);
