@@ -37,6 +37,32 @@ test('a new notebook has the focus in its empty cell; a notebook opened by a lin
     assert.equal(await focus(linked), 'BODY');
 });
 
+test('Escape in the menu of a cell leaves the cell selected; an empty cell says what its type takes', async () => {
+    await run('x = 1');
+    await ran(1);
+    const cell = page.locator('.cell').first();
+    await cell.hover();
+    await cell.getByLabel('Cell actions').click();
+    await page.locator('.cell [role="menuitem"]').first().waitFor();
+    await page.keyboard.press('Escape');
+    await focused([0, 'cell']);
+    await page.keyboard.press('b');
+    await focused([1, 'cell']);
+    const says = () => page.locator('.cell').nth(1).locator('.cm-placeholder').textContent();
+    const said = [await says()];
+    for (const [key, kind] of [
+        ['m', 'markdown'],
+        ['r', 'raw'],
+    ]) {
+        await page.keyboard.press(key);
+        await page.locator(`.cell[data-text="${kind}"]`).waitFor();
+        said.push(await says());
+    }
+    assert.equal(new Set(said).size, 3, said.join(' '));
+    await page.keyboard.press('y');
+    await becomes(says, said[0]);
+});
+
 test('after a reload the focus is where it was, and keys work there', async () => {
     await three();
     const reload = async (wanted) => {

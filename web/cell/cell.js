@@ -477,6 +477,7 @@ function Tools({ cell, isOpen, isStopping, mayRun, controller, of }) {
                 !(cell.kind === 'draft' && cell.isFresh) &&
                 html`<${Menu} label=${WORDS.cellMenu}
                 className="tool" alignEnd face=${html`<${MoreIcon} />`}
+                home=${() => cellElement(cell.key)}
                 list=${(/** @type {(takesFocus?: boolean) => void} */ close) => html`<${LazyPart}
                     of="cellMenu" view=${cellMenu} page=${controller.page} onFailed=${close}
                     cells=${controller} cell=${of} close=${close} />`} />`

@@ -283,7 +283,6 @@ export class Editor extends Component {
             this.props.asks ? [completing(this.props.asks), inspecting(this.props.asks)] : [],
             colours,
             look,
-            placeholder(this.props.hint),
             this.editable.of(variable(this.props)),
             remoteCarets,
             EditorView.updateListener.of((update) => this.#updated(update)),
@@ -408,8 +407,9 @@ function replaceBySelf(event, view) {
 }
 
 /** The extensions that change when the props change. @param {EditorProps} props */
-function variable({ isEditable, isTabStop, kind, label }) {
+function variable({ isEditable, isTabStop, kind, label, hint }) {
     return [
+        placeholder(hint),
         EditorState.readOnly.of(!isEditable),
         EditorView.editable.of(isEditable),
         EditorView.contentAttributes.of({

@@ -120,8 +120,10 @@ export class List extends Component {
 
 /**
  * @typedef {{label: string, face: any, actions?: () => Action[],
- *   list?: (close: (takesFocus?: boolean) => void) => any, className?: string, alignEnd?: boolean}}
- *   MenuProps `list`: the list of actions, in place of `actions`
+ *   list?: (close: (takesFocus?: boolean) => void) => any, className?: string, alignEnd?: boolean,
+ *   home?: () => HTMLElement | null}}
+ *   MenuProps `list`: the list of actions, in place of `actions`; `home`: what gets the focus after
+ *   the list, in place of the button
  */
 
 /** @extends {Component<MenuProps, {isOpen: boolean}>} */
@@ -136,7 +138,8 @@ export class Menu extends Component {
 
     close = (takesFocus = false) => {
         this.setState({ isOpen: false });
-        if (takesFocus) this.element?.querySelector('button')?.focus();
+        const home = takesFocus && (this.props.home?.() ?? this.element?.querySelector('button'));
+        if (home) home.focus({ preventScroll: true });
     };
 
     /** @param {FocusEvent} event */
