@@ -71,6 +71,50 @@ test('a change of a setting reaches all editors at once, other tabs, and the pag
     assert.equal(await page.getByLabel('Line numbers').isChecked(), false, 'the key changes the setting');
 });
 
+test('wrapped lines hang behind their indentation, and no indentation is alone in a row', async () => {
+    await page.evaluate(() => localStorage.setItem('ratoon.wraps', 'yes'));
+    await page.reload();
+    const word = 'a_name_that_is_longer_than_the_rows_of_a_cell_on_a_phone';
+    await drafts(`if True:\n    f(${'word, '.repeat(60)})`, `if True:\n    ${word}\n\t${word}`);
+    /** The columns at which the rows of a line begin, without its spaces. */
+    const begins = (/** @type {number} */ cell, /** @type {number} */ nth) =>
+        page
+            .locator('.cell')
+            .nth(cell)
+            .locator('.cm-line')
+            .nth(nth)
+            .evaluate((line) => {
+                const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
+                const left = line.getBoundingClientRect().left;
+                /** @type {Map<number, number>} */
+                const rows = new Map();
+                const widths = new Set();
+                for (let node = walker.nextNode(); node; node = walker.nextNode())
+                    for (const [i, char] of [...node.textContent].entries()) {
+                        const range = document.createRange();
+                        range.setStart(node, i);
+                        range.setEnd(node, i + 1);
+                        const { x, y, width } = range.getBoundingClientRect();
+                        if (/\s/.test(char)) continue;
+                        widths.add(width);
+                        rows.set(Math.round(y), Math.min(x - left, rows.get(Math.round(y)) ?? 9999));
+                    }
+                const top = Math.round(line.getBoundingClientRect().top);
+                return {
+                    isFirst: [...rows.keys()].every((y, i) => i > 0 || y - top < 10),
+                    columns: [...rows.values()].map((x) => Math.round(x / Math.min(...widths))),
+                };
+            });
+    const hangs = async (/** @type {number} */ cell, /** @type {number} */ nth) => {
+        const { isFirst, columns } = await begins(cell, nth);
+        return [isFirst, ...new Set(columns)];
+    };
+    await becomes(() => hangs(0, 1), [true, 4, 6]);
+    await page.setViewportSize({ width: 390, height: 800 });
+    await becomes(() => hangs(1, 1), [true, 4, 6]);
+    await becomes(() => hangs(1, 2), [true, 4, 8]);
+});
+
 test('the server keeps its owner’s settings for every browser, and those of a guest stay with the guest', async () => {
     const kept = () => page.evaluate(async () => (await (await fetch('/api/settings')).json()).settings);
     assert.deepEqual(await kept(), {});

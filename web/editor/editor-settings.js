@@ -11,11 +11,15 @@ import {
     lineNumbers,
     Prec,
 } from '../vendor/codemirror.js';
-import { onSettings, setSetting, settings } from '../settings/settings.js';
+import { announce, onSettings, setSetting, settings } from '../settings/settings.js';
+import { loadPart } from '../shell/lazy-parts.js';
 
 /** The default font size of code and its line height, in px. */
 const SIZE = 13;
 const LINE = 20;
+
+/** Indents wrapped lines; empty until it is loaded. @type {any[]} */
+let hangingIndent = [];
 
 /** The extensions that the settings ask for, apart from the keys of vim. */
 export function settingExtensions({ autoclose, numbers, tabWidth, wraps } = settings()) {
@@ -24,7 +28,7 @@ export function settingExtensions({ autoclose, numbers, tabWidth, wraps } = sett
         autoclose ? [closeBrackets(), Prec.high(keymap.of(closeBracketsKeymap))] : [],
         numbers ? lineNumbers() : [],
         EditorState.tabSize.of(tabWidth),
-        wraps ? EditorView.lineWrapping : [],
+        wraps ? [EditorView.lineWrapping, hangingIndent] : [],
     ];
 }
 
@@ -40,9 +44,18 @@ export function keepCodeStyled() {
         style.setProperty('--text-code', isDefault ? null : `${codeSize}px`);
         style.setProperty('--code-line', isDefault ? null : `${Math.round((codeSize * LINE) / SIZE)}px`);
         style.setProperty('--tab', String(tabWidth));
+        if (wraps && !hangingIndent.length) void loadHangingIndent();
         if (wraps) dataset.wraps = '';
         else delete dataset.wraps;
     };
     apply();
     onSettings(apply);
+}
+
+async function loadHangingIndent() {
+    // Without a connection the lines only wrap.
+    const part = await loadPart('hangingIndent').catch(() => null);
+    if (!part || hangingIndent.length) return;
+    ({ hangingIndent } = part);
+    announce();
 }

@@ -58,7 +58,8 @@ export const settings = () => settingsIn((name) => localStorage.getItem(storageK
 const listeners = new Set();
 let isWatching = false;
 
-const announce = () => {
+/** Calls all listeners. */
+export const announce = () => {
     for (const listener of listeners) listener();
 };
 

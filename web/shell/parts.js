@@ -19,6 +19,7 @@ export const PARTS = {
     files: () => import('../files/files-pane.js'),
     finder: () => import('../find/find-panel.js'),
     gone: () => import('../notebook/notebook-gone.js'),
+    hangingIndent: () => import('../editor/hanging-indent.js'),
     headerMenu: () => import('../notebook/header-menu.js'),
     imageActions: () => import('../outputs/image-actions.js'),
     inspectionTip: () => import('../editor/inspection-tip.js'),
