@@ -272,6 +272,36 @@ test("frames of libraries are behind one click, and the user's own files are not
     assert.match((await frames())[1], /helper\.py:3/);
     await page.getByRole('button', { name: /^3 library frames, last decoder\.py:\d+$/ }).click();
     await becomes(async () => (await frames()).length, 5);
+    const cut = () =>
+        page.$$eval(
+            '.error-view .step',
+            (all) => all.filter((one) => one.scrollWidth > one.clientWidth).length,
+        );
+    await page.setViewportSize({ width: 390, height: 800 });
+    await becomes(cut, 0);
+    await page.getByRole('button', { name: /^3 library frames/, expanded: true }).click();
+    await becomes(async () => (await frames()).length, 2);
+});
+
+test('the buttons of a one-line output stay between its cell and the next', async () => {
+    await run('print("one")');
+    await ran(1);
+    await run('print("two")');
+    await ran(2);
+    await page.locator('.output').first().hover();
+    const { count, bottom, next } = await page
+        .locator('.cell')
+        .first()
+        .evaluate((cell) => {
+            const tools = [...cell.querySelectorAll('.output-tools .tool')];
+            return {
+                count: tools.length,
+                bottom: Math.max(...tools.map((one) => one.getBoundingClientRect().bottom)),
+                next: cell.nextElementSibling.querySelector('.source').getBoundingClientRect().top,
+            };
+        });
+    assert.equal(count, 2);
+    assert.ok(bottom <= next, `${bottom} and ${next}`);
 });
 
 test(

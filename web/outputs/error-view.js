@@ -16,7 +16,7 @@ import { nodesOfText } from './styled-text.js';
 
 /** @extends {Component<FailureProps, {open: Set<number>}>} */
 export class ErrorView extends Component {
-    /** The hidden frames that the user wants to see, by the index of the first. */
+    /** The hidden frames that the user has expanded, by the index of the first. */
     state = { open: new Set() };
 
     /** @param {FailureProps} props @param {{open: Set<number>}} state */
@@ -30,11 +30,15 @@ export class ErrorView extends Component {
                 ${shownAtFirst(frames, count).map((one) => {
                     if (!('hidden' in one)) return step(one);
                     const at = frames.indexOf(/** @type {any} */ (one.hidden[0]));
-                    return open.has(at)
-                        ? one.hidden.map(step)
-                        : html`<button class="text-button" key=${`hidden ${at}`} aria-expanded="false"
-                            onClick=${() => this.setState({ open: new Set([...open, at]) })}>
-                            ${OUTPUT_WORDS.frames(one, one.hidden.at(-1) === frames.at(-1))}</button>`;
+                    const isOpen = open.has(at);
+                    const others = [...open].filter((other) => other !== at);
+                    return [
+                        html`<button class="text-button" key=${`hidden ${at}`}
+                            aria-expanded=${isOpen ? 'true' : 'false'}
+                            onClick=${() => this.setState({ open: new Set(isOpen ? others : [...open, at]) })}>
+                            ${OUTPUT_WORDS.frames(one, one.hidden.at(-1) === frames.at(-1))}</button>`,
+                        isOpen && one.hidden.map(step),
+                    ];
                 })}
                 ${after && html`<${Coloured} text=${after} />`}
             </div>`;
