@@ -124,6 +124,7 @@ test('the tools of a cell cover neither its tabs nor the button beside them', as
     const of = notebook([['base', 'initial', 'x = 1'], ...versions]);
     for (const options of [
         { viewport: { width: 1024, height: 768 } },
+        { viewport: { width: 390, height: 740 } },
         { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true },
     ]) {
         const page = await open(t, options, '', of);
@@ -142,6 +143,28 @@ test('the tools of a cell cover neither its tabs nor the button beside them', as
         });
         assert.deepEqual(covered, []);
     }
+});
+
+test('the tools of a cell cover neither its code nor the text above, also if code is large', async (t) => {
+    const page = await open(t, { viewport: { width: 390, height: 1200 } });
+    await page.evaluate(() => localStorage.setItem('ratoon.codeSize', '20'));
+    await page.reload();
+    await page.waitForSelector('.cm-line');
+    const covering = await page.$$eval(
+        '.cell',
+        (cells) =>
+            cells.filter((cell, i) => {
+                const tools = cell.querySelector('.tools').getBoundingClientRect();
+                const [line] = cell.querySelectorAll('.cm-line');
+                const above = cells[i - 1]?.querySelector('.cell-body').lastElementChild;
+                const text = above && parseFloat(getComputedStyle(above).paddingBottom);
+                return (
+                    tools.bottom > line?.getBoundingClientRect().top ||
+                    tools.top < above?.getBoundingClientRect().bottom - text
+                );
+            }).length,
+    );
+    assert.equal(covering, 0);
 });
 
 test('tabs of equal code show their numbers, in one row with Compare', async (t) => {
