@@ -28,6 +28,21 @@ test('a terminal opens from the menu, shows what its shell writes, also after a 
     await shell.reload();
     await becomes(colour, 'rgb(9, 99, 199)');
     assert.match(shell.url(), /\/terminal#1$/);
+    // At each of these heights, another part of a row is left over.
+    for (const [width, height] of [
+        [1440, 800],
+        [390, 800],
+        [390, 807],
+    ]) {
+        await shell.setViewportSize({ width, height });
+        const spare = () =>
+            shell.evaluate(() => {
+                const rows = [...document.querySelectorAll('.xterm-rows > div')];
+                const left = innerHeight - rows.at(-1).getBoundingClientRect().bottom;
+                return left >= 0 && left < 8 + 2 * rows[0].clientHeight;
+            });
+        await becomes(spare, true);
+    }
 
     await page.goto(new URL('/', server.url).href);
     await page.getByRole('link', { name: 'Terminal 1' }).click();
