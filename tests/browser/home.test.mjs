@@ -405,6 +405,13 @@ testOnOwnServer(
         await listed(['data', 'main.ratoon', 'made.txt']);
         await run('open("later.txt", "w").write("x")');
         await listed(['data', 'main.ratoon', 'later.txt', 'made.txt']);
+        const cut = () =>
+            pane
+                .locator('th, .bytes, .modified')
+                .evaluateAll((all) =>
+                    all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent),
+                );
+        assert.deepEqual(await cut(), []);
 
         // By keyboard: into the folder and back, a preview, a rename, a deletion with undo.
         await entry('data').focus();
