@@ -662,6 +662,7 @@ test('a press on an HTML output selects its cell, and a field or selected text i
     };
     await run(HTML_OUTPUT);
     await page.waitForFunction(() => document.querySelector('iframe.frame')?.clientHeight > 1500);
+    await pointerReaches(page.locator('.cell[data-fresh] .editor'));
     await run('x = 1');
     await ran(2);
     // Nothing scrolls, although the cell ends below the window and another cell ran last.
