@@ -51,6 +51,8 @@ try {
         .locator('.row', { hasText: 'PCA' })
         .last()
         .click({ modifiers: ['Shift'] });
+    // Before the page scrolls: it keeps its place when it is resized.
+    await page.setViewportSize({ width: 1280, height: 600 });
     await page.waitForSelector('.compare .diff-line');
     await page.waitForFunction(
         () =>
@@ -59,7 +61,6 @@ try {
                 (/** @type {HTMLImageElement} */ one) => one.naturalWidth > 100,
             ).length >= 2,
     );
-    await page.setViewportSize({ width: 1280, height: 600 });
     await page
         .locator('.compare')
         .first()
