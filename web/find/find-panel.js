@@ -319,7 +319,10 @@ export class Finder {
         return undefined;
     }
 
-    /** Scrolls to a match in an output. @param {NonNullable<ReturnType<typeof markOutputs>>} here */
+    /**
+     * Scrolls to a match in an output.
+     * @param {NonNullable<ReturnType<typeof markOutputs>>} here
+     */
     #scrollTo(here) {
         if (here instanceof Frame) return this.#scrollToFrame(here);
         if ('grid' in here) {

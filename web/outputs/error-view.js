@@ -32,10 +32,10 @@ export class ErrorView extends Component {
                     const at = frames.indexOf(/** @type {any} */ (one.hidden[0]));
                     const isOpen = open.has(at);
                     const others = [...open].filter((other) => other !== at);
+                    const toggle = () => this.setState({ open: new Set(isOpen ? others : [...open, at]) });
                     return [
                         html`<button class="text-button" key=${`hidden ${at}`}
-                            aria-expanded=${isOpen ? 'true' : 'false'}
-                            onClick=${() => this.setState({ open: new Set(isOpen ? others : [...open, at]) })}>
+                            aria-expanded=${isOpen ? 'true' : 'false'} onClick=${toggle}>
                             ${OUTPUT_WORDS.frames(one, one.hidden.at(-1) === frames.at(-1))}</button>`,
                         isOpen && one.hidden.map(step),
                     ];
