@@ -159,6 +159,8 @@ const STATES = [
         async (page) => {
             await page.locator('.cell[data-fresh] .editor').click();
             await page.keyboard.insertText('x = 1');
+            // The next cell is the empty one now.
+            await page.waitForSelector('.cell[data-kind="draft"]:not([data-fresh]) ~ .cell[data-fresh]');
             await page.locator('.cell[data-fresh]').hover();
             await page.locator('.cell[data-fresh]').getByTitle('Convert to Markdown').click();
             await page.keyboard.insertText('# A title\n\nand a [link](https://example.org)');
