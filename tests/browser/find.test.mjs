@@ -57,6 +57,21 @@ test('a regular expression that takes too long is stopped, and the page stays us
     await page.keyboard.press('Escape');
 });
 
+test('what is typed right after Alt-R is a regular expression', async () => {
+    await drafts('a1');
+    await page.locator('.cell').first().focus();
+    await find('x');
+    // Before the bar is painted again.
+    await page.evaluate(() => {
+        const field = /** @type {HTMLInputElement} */ (document.querySelector('.find-text'));
+        const key = { key: 'r', code: 'KeyR', altKey: true, bubbles: true, cancelable: true };
+        field.dispatchEvent(new KeyboardEvent('keydown', key));
+        field.value = 'a\\d';
+        field.dispatchEvent(new InputEvent('input', { bubbles: true }));
+    });
+    await becomes(count, ['1 of 1']);
+});
+
 test('without the server, a regular expression is not searched, and the bar says so', nightly(), async () => {
     forgive(page, /net::ERR_|find-worker/);
     await page.context().route('**/find-worker.js', (route) => route.abort());

@@ -128,7 +128,7 @@ fn the_scope_is_checked_for_each_message_of_a_socket() {
     let (_, view) = link(&server, r#"{"scope":"view"}"#);
     let (_, run) = link(&server, r#"{"scope":"run"}"#);
     let mut socket = Wire::socket(&server, &view);
-    assert_eq!(socket.hear_until(|_| true)["you"], json!({"scope": "view"}));
+    assert_eq!(socket.hear_until(|_| true)["you"], json!({"scope": "view", "start": true}));
     for command in [
         r#""do":"run","exec_id":"a","code":"1","on":{"state":"initial"}"#,
         r#""do":"interrupt","exec_id":"a""#,

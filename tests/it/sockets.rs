@@ -11,7 +11,7 @@ fn a_socket_begins_with_the_clients_scope_and_a_snapshot() {
     let server = TestServer::start();
     let mut socket = Wire::socket(&server, TOKEN);
     let greeting = socket.hear_until(|_| true);
-    assert_eq!(greeting["you"], json!({"scope": "owner", "terminals": true}));
+    assert_eq!(greeting["you"], json!({"scope": "owner", "terminals": true, "start": true}));
     let snapshot = socket.hear_until(|_| true);
     assert_eq!(snapshot["epoch"], greeting["epoch"]);
     assert_eq!(snapshot["snapshot"]["name"], "main");

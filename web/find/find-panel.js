@@ -480,14 +480,16 @@ export class FindPanel extends Component {
                   : finder.isArriving
                     ? SAY.searching
                     : SAY.noMatch;
-        const typed = (/** @type {any} */ event) => finder.search({ ...query, text: event.target.value });
+        // The query may have changed since it was painted.
+        const change = (/** @type {object} */ changes) => finder.search({ ...finder.query, ...changes });
+        const typed = (/** @type {any} */ event) => change({ text: event.target.value });
         const toggle = (
             /** @type {'isCase' | 'isWord' | 'isRegex'} */ which,
             /** @type {unknown} */ face,
             /** @type {string} */ hint,
         ) => html`
             <button class="tool" aria-pressed=${query[which] ? 'true' : 'false'} aria-label=${hint}
-                title=${hint} onClick=${() => finder.search({ ...query, [which]: !query[which] })}>
+                title=${hint} onClick=${() => change({ [which]: !finder.query[which] })}>
                 ${face}</button>`;
         const isReplacing = replaces && controller.page.mayRun;
         const none = found.length === 0;
