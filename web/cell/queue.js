@@ -16,24 +16,23 @@ import { WORDS } from '../shell/words.js';
  */
 export async function leaveQueue(page, cells, change) {
     const { ownRuns } = page;
-    const touched = keysOf(cells);
+    const touched = new Set(keysOf(cells));
     const running = cells.map(runOf).find((run) => run?.status === 'running');
-    if (!running) {
-        // The server also ends the runs that wait for these.
-        const waiting = keysOf(page.cells().filter(isWaiting));
-        for (const cell of cells.filter(isOpen)) await leave(page, cell);
-        const before = page.cells();
-        if (!before.some((cell) => touched.includes(cell.key) && isOpen(cell))) {
-            change();
-            const after = keysOf(page.cells());
-            // The parts of a cell that was split.
-            const isSame = touched.some((key) => after.includes(key));
-            const parts = isSame ? after.filter((key) => !keysOf(before).includes(key)) : [];
-            return ownRuns.runThese([...waiting, ...parts]);
-        }
-    }
     const stop = { text: WORDS.stop, act: () => running && void ownRuns.stop(running.exec_id) };
-    return page.notify(MENU_WORDS.stopFirst, false, running ? { act: stop } : {});
+    if (running) return page.notify(MENU_WORDS.stopFirst, false, { act: stop });
+    // The server also ends the runs that wait for these.
+    const waiting = keysOf(page.cells().filter(isWaiting));
+    for (const cell of cells.filter(isOpen)) await leave(page, cell);
+    const before = page.cells();
+    // One may have begun meanwhile.
+    if (before.some((cell) => touched.has(cell.key) && isOpen(cell)))
+        return page.notify(MENU_WORDS.stopFirst, false);
+    const known = new Set(keysOf(before));
+    change();
+    const after = keysOf(page.cells());
+    // The parts of a cell that was split.
+    const parts = after.some((key) => touched.has(key)) ? after.filter((key) => !known.has(key)) : [];
+    return ownRuns.runThese([...waiting, ...parts]);
 }
 
 /** @param {Cell[]} cells */

@@ -3,6 +3,7 @@
 
 import {
     cellId,
+    isOpen,
     isText,
     runnableFrom,
     runToWaitFor,
@@ -208,12 +209,12 @@ export class OwnRuns {
     /** @param {string} id of a run @param {string | null} state the state that it left */
     #announceEnd(id, state) {
         const run = this.page.model.runs.get(id);
-        const isOpen = (/** @type {string} */ own) => {
+        const goesOn = (/** @type {string} */ own) => {
             const other = this.page.model.runs.get(own);
             return other !== undefined && !hasEnded(other.status);
         };
         const count = this.page.model.states.get(state ?? '')?.exec_count ?? 0;
-        if (run) this.page.announcements.ended(run, count, ![...this.#started.keys()].some(isOpen));
+        if (run) this.page.announcements.ended(run, count, ![...this.#started.keys()].some(goesOn));
         if (run?.status === 'error' || run?.status === 'crashed') this.page.host.onFailed?.(run);
     }
 
@@ -246,8 +247,7 @@ export class OwnRuns {
      * @param {Variants} [variants]
      */
     #runDraft(cell, code, variants) {
-        const isOpen = (cell.run && !hasEnded(cell.run.status)) || this.requested.has(cell.draft.id);
-        if (isText(cell) || isOpen || !code.trim()) return;
+        if (isText(cell) || isOpen(cell) || !code.trim()) return;
         const before = this.waitsFor(cell);
         if (cell.isFresh || cell.draft.source !== code) this.page.type(cell, code);
         this.page.drafts.flushAll();
