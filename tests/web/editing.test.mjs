@@ -139,6 +139,11 @@ test('a restart puts the cells of the lineage on the start as drafts, in order, 
         ['put_draft'],
     );
     assert.deepEqual(sources(page, 'c'), ['# t', ' '], 'the old lineage is unchanged');
+    // The tab remembers them at each run, so only those are opened that need it.
+    assert.deepEqual(
+        [...page.openedDrafts].map((id) => page.drafts.get(id).source),
+        [' '],
+    );
     assert.match(
         page.notice.text,
         /3 cells are now drafts\. They come before the draft that was already here\./,

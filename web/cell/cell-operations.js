@@ -98,9 +98,7 @@ export class CellOperations {
      * @returns {string} its id
      */
     addAt({ on, before }, after, piece) {
-        const id = newId();
-        this.page.openedDrafts.add(id);
-        return this.page.drafts.add({ id, on, before, ...piece }, after);
+        return this.page.addShown({ id: newId(), on, before, ...piece }, after);
     }
 
     /**

@@ -276,8 +276,7 @@ function putBack(page, drafts) {
         const { runOfDraft, importedOf } = page.model;
         const stale_run = draft.stale_run ?? runOfDraft.get(id) ?? importedOf.get(id) ?? null;
         const added = { ...draft, id: newId(), on, stale_run };
-        ids.set(id, page.drafts.add(added, ids.get(after) ?? after));
-        page.openedDrafts.add(added.id);
+        ids.set(id, page.addShown(added, ids.get(after) ?? after));
     }
     return ids;
 }

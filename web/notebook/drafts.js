@@ -154,6 +154,11 @@ export class Drafts {
         return this.#allOn(known?.on ?? this.local.get(id)?.draft.on ?? '').find((draft) => draft.id === id);
     }
 
+    /** Whether there is a draft with this id. @param {string} id */
+    has(id) {
+        return !this.gone.has(id) && (this.model.stateOfDraft.has(id) || this.local.has(id));
+    }
+
     /**
      * The current version of a draft. A caller may hold the version that was painted last.
      * @param {Draft} draft

@@ -521,6 +521,18 @@ export class Page {
         for (const [state, run] of this.newVersions) if (run === exec_id) this.newVersions.delete(state);
     }
 
+    /**
+     * Adds a draft that stays on the page even if it is empty between cells that ran.
+     * @param {import('../shell/protocol.js').Draft} draft
+     * @param {string | null} after the draft above it
+     * @returns {string} its id
+     */
+    addShown(draft, after) {
+        // The page shows a full draft anyway, and does not have to remember it.
+        if (draft.before || !draft.source.trim()) this.openedDrafts.add(draft.id);
+        return this.drafts.add(draft, after);
+    }
+
     /** @param {string} code @returns {string} */
     copyAsDraft(code) {
         return this.drafts.add(
@@ -623,7 +635,7 @@ export class Page {
         this.host.remember('texts', [...this.textEdits]);
         this.host.remember('mine', this.ownRuns.kept);
         this.host.remember('waiting', [...this.ownRuns.waiting]);
-        const isThere = (/** @type {string} */ id) => this.drafts.get(id);
+        const isThere = (/** @type {string} */ id) => this.drafts.has(id);
         this.host.remember('opened', [...this.openedDrafts].filter(isThere));
         this.host.remember('branchColours', this.branches.kept);
     }
